@@ -69,7 +69,7 @@ export function commandTree(command: Command, parents: readonly string[] = []): 
   };
 }
 
-/** The options of a group without a subcommand, which are those of its default. */
+/** The options of a group without a subcommand: its default's options. */
 export function optionsOfDefault(group: Command): readonly Option[] {
   const { _defaultCommandName: name } = group as Command & { _defaultCommandName?: string };
   return group.commands.find((each) => each.name() === name)?.options ?? [];

@@ -1,4 +1,4 @@
-/** Keeps what V8 has compiled of the program for the next start, in a folder that is this user's alone. */
+/** Caches V8's compiled code of the program for later starts, in a folder that only this user can access. */
 import {
   closeSync,
   existsSync,
@@ -20,7 +20,7 @@ import { assertOwn, PRIVATE_MODE } from '../core/files.ts';
 import { privateFolder } from '../core/private-cache.ts';
 import { VERSION } from '../core/program.ts';
 
-/** Node has variables of its own that place the cache elsewhere, or switch it off. */
+/** Node has its own variables that move or disable the cache. */
 export function keepCompiled(): void {
   if (process.env.NODE_DISABLE_COMPILE_CACHE !== undefined || getCompileCacheDir() !== undefined) return;
   const folder = folderFor(process.env);
@@ -28,8 +28,8 @@ export function keepCompiled(): void {
 }
 
 /**
- * The folder of this version, which is made if need be; undefined if none can be trusted. Where the user of a service has no
- * home in the environment, nobody expects files of it either.
+ * Returns the cache folder of this version, and creates it if necessary. Undefined if no folder can be trusted: a service
+ * user without a home in the environment has no cache.
  */
 export function folderFor({ HOME: home = '', XDG_CACHE_HOME: cache = '' }: NodeJS.ProcessEnv): string | undefined {
   const root = isAbsolute(cache) ? cache : home;
@@ -45,8 +45,8 @@ export function folderFor({ HOME: home = '', XDG_CACHE_HOME: cache = '' }: NodeJ
 }
 
 /**
- * Makes the folders of these names, each in the one before. The first may be another user's, with sudo, or anybody may
- * write to it, as to `/tmp`: a link that somebody else has put there leads to a private folder, too, but to no cache.
+ * Creates the folders of these names, each inside the one before. The first folder may belong to another user (sudo) or be
+ * writable by all (`/tmp`). A symbolic link that another user planted there leads to a folder that is private or is refused.
  */
 function folderBelow(root: string, names: readonly string[]): string {
   let folder = root;
@@ -58,20 +58,22 @@ function folderBelow(root: string, names: readonly string[]): string {
   return privateFolder(folder);
 }
 
-/** What earlier versions have left. */
+/** Removes the caches of earlier versions. */
 function removeVersions(folder: string): void {
   const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+/.test(name));
   for (const name of versions) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
-/** What precedes compiled code in its file: sums over the script and over the code. V8 reads code only from a multiple of eight bytes. */
+/** Header: checksums of the script and of the code. V8 reads code only from a multiple of eight bytes. */
 const SUMS_BYTES = 8;
-/** What a start and the first requests need is compiled by then, and what only a start needs has not been thrown away. */
+/**
+ * By this time, the start and the first requests have compiled their code, and V8 has not discarded the code of the start.
+ */
 const COMPILED_MS = 10_000;
 
 /**
- * Runs a script in ASCII, a function with the parameters of a CommonJS module, and returns what it exports. Node's own loader
- * copies a text to compare it with what was compiled, keeps that in memory, and knows of no function that runs later: 3 MB and a
+ * Runs a script in ASCII that is a function with the parameters of a CommonJS module, and returns its exports. Node's own
+ * loader copies the text for a comparison, keeps the copy in memory, and caches no function that runs later: 3 MB, and a
  * quarter of the CPU of a start of `serve`.
  */
 export function loadScript(path: string): unknown {
@@ -94,12 +96,12 @@ export function loadScript(path: string): unknown {
   return module.exports;
 }
 
-/** In memory that {@link release} can give back. */
+/** Memory that {@link release} can free. */
 function read(path: string): Buffer {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
-    // What can change its size is not of malloc, which keeps more for itself once something large was freed.
+    // A resizable buffer is not from malloc, which would keep more memory after freeing a large block.
     const bytes = Buffer.from(new ArrayBuffer(size, { maxByteLength: size }));
     for (let at = 0, count = 1; at < size && count > 0; at += count) count = readSync(file, bytes, at, size - at, at);
     return bytes;
@@ -108,18 +110,18 @@ function read(path: string): Buffer {
   }
 }
 
-/** Gives the memory back now, and not with the next collection, which an idle program does not have. */
+/** Frees the memory at once. An idle program has no garbage collection. */
 function release({ buffer }: Buffer): void {
   (buffer as ArrayBuffer).resize(0);
 }
 
-/** Undefined if there is none for the script with this sum. */
+/** Undefined without valid code for the script of this checksum. */
 function readKept(path: string, sum: number): Buffer | undefined {
   try {
     const kept = read(path);
     if (kept.readUInt32LE(0) === sum && kept.readUInt32LE(4) === crc32(kept.subarray(SUMS_BYTES))) return kept;
   } catch {
-    // It is compiled anew.
+    // The script is compiled again.
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** `explain`: shows what would happen to a request body and why, or what happened to a request. */
+/** `explain`: shows how the gateway would handle a request body, or how it handled a request. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
@@ -102,7 +102,7 @@ async function explainedId(id: string, { requests, keys, config }: State): Promi
   return explainRefused(refusal, (await keys.findWithDeleted(refusal.key_id))?.name ?? refusal.key_id);
 }
 
-/** Explains what a gateway that starts now would do. */
+/** The explanation of a gateway that starts now. */
 async function explainedHere(state: State, key: KeyRecord, question: ExplainQuestion): Promise<Shown> {
   // Not needed where a gateway runs, and slow to load.
   const { explainHere } = await import('../gateway/explain.ts');

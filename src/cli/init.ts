@@ -117,7 +117,7 @@ function refuseExisting(path: string, { force }: InitOptions): void {
   );
 }
 
-/** Never overwrites a file, even one that has appeared since the check. */
+/** Never overwrites a file, even if it has appeared since the check. */
 function write(path: string, text: string, { force }: InitOptions): void {
   try {
     writeFileSync(path, text, { mode: CONFIG_MODE, flag: force ? 'w' : 'wx' });

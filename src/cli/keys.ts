@@ -183,7 +183,7 @@ async function create(name: string, terms: NewTerms, command: Command, state: St
 /** The settings of a new key, without its name. */
 type NewTerms = Partial<Omit<NewKey, 'name'>>;
 
-/** Creates a key. Unset limits are those of the tier. Throws a UserError if the name is taken. */
+/** Creates a key. Unset limits follow the tier. Throws a UserError if the name is taken. */
 export async function createKey(
   name: string,
   terms: NewTerms,

@@ -1,4 +1,4 @@
-/** `limits`: shows and sets the limits of a key or a group, and those of its end users. */
+/** `limits`: shows and sets the limits of a key or a group, and of its end users. */
 import type { Command } from 'commander';
 import { LIMIT_NAMES, TERMS } from '../operator/terms.ts';
 import { type KeyTerms, NO_TERMS } from '../state/keys.ts';

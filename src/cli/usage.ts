@@ -132,7 +132,7 @@ function notesOnDays(dropped: readonly string[]): readonly string[] {
   );
 }
 
-/** Hours, and most combinations with names, have no sums of their own. */
+/** Hours, and most combinations with names, have no sums. */
 function notesOnJournal(dropped: readonly string[]): readonly string[] {
   if (dropped.length === 0) return [];
   const days = dropped.length === 1 ? dropped[0] : `${dropped[0]} to ${dropped.at(-1)}`;

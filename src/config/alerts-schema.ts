@@ -1,7 +1,7 @@
 /** The shape of `alerts` in the config file, for zod. */
 import * as z from 'zod';
 
-/** The most webhooks: each has a line of its own in the outbox. */
+/** The most webhooks: each has a separate line in the outbox. */
 const MAX_WEBHOOKS = 16;
 
 const text = z.string({ error: () => 'expected a string' }).min(1, 'expected a non-empty string');

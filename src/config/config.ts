@@ -53,7 +53,7 @@ export interface HttpProviderConfig extends ProviderBase {
   readonly kind: 'openai' | 'azure' | 'anthropic' | 'gemini' | 'bedrock' | 'vertex';
   /** The region of a provider of kind `bedrock`. */
   readonly region?: string | undefined;
-  /** The project and location of a provider of kind `vertex`. */
+  /** The project of a provider of kind `vertex`. */
   readonly project?: string | undefined;
   /** The form of the credential in requests. */
   readonly auth: AuthScheme;
@@ -85,7 +85,7 @@ export function isActive({ missingVariable }: ProviderConfig | UpstreamConfig): 
 /** The address at which Prometheus reads metrics. */
 export interface MetricsConfig {
   readonly listen: ListenAddress;
-  /** The number of keys with labels of their own. */
+  /** The number of keys with separate labels. */
   readonly keyLabels: number;
   /** Host names of this machine that requests for metrics may use. */
   readonly hosts: readonly string[];
@@ -131,7 +131,7 @@ export interface Config {
   readonly statePath: string;
   /** The file of the response cache, which is created with its first entry. */
   readonly cachePath: string;
-  /** The name of this gateway among those that share a state. */
+  /** The name of this gateway among the gateways of a shared state. */
   readonly node: string;
   readonly tierName: string;
   readonly tier: Limits;
@@ -167,7 +167,7 @@ export interface Config {
   readonly streamKeepAliveMs: number | undefined;
   readonly logLevel: string;
   readonly providers: readonly ProviderConfig[];
-  /** The models of aliases. One `*` in a name stands for any text without a slash. */
+  /** The models of aliases. One `*` in a name matches any text without a slash. */
   readonly aliases: ReadonlyMap<string, string>;
   /** Warnings about the file, which each name the field. */
   readonly warnings: readonly string[];

@@ -20,7 +20,7 @@ export interface Problems {
   readonly addIncluded: (lines: readonly string[]) => void;
 }
 
-/** Parses a file and checks it. Throws a UserError with a line per problem, including those that `check` records. */
+/** Parses a file and checks it. Throws a UserError with a line per problem, including the problems that `check` records. */
 export function readDocument<T>(
   { text, shownPath }: DocumentText,
   check: (raw: unknown, problems: Problems) => T | undefined,

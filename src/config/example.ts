@@ -56,7 +56,7 @@ export const UNADDRESSED_PROVIDERS: readonly { readonly name: string; readonly v
   ...entries.matchAll(COMMENTED_ENTRY),
 ].map(([, name = '', variable = '']) => ({ name, variable }));
 
-/** The providers whose key is set, and those that need no key. Their entries name the set variable. */
+/** The providers whose key is set, and the providers without keys. Their entries name the set variable. */
 export function activeProviders(environment: NodeJS.ProcessEnv): ActiveProvider[] {
   return EXAMPLE_PROVIDERS.flatMap(({ name, variables, text }): ActiveProvider[] => {
     const variable = variables.find((each) => isSet(environment[each]));

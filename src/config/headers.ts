@@ -1,4 +1,4 @@
-/** Checks headers in the config file: those that the gateway adds, and those that requests must not have. Pure. */
+/** Checks headers in the config file: headers that the gateway adds, and headers that requests must not have. Pure. */
 import * as z from 'zod';
 import { DIALECT_HEADERS, type RefusedHeader } from '../core/dialects.ts';
 

@@ -42,7 +42,7 @@ const WILDCARD_FIELDS: ReadonlySet<string> = new Set([
 
 export interface BuiltModels {
   readonly models: readonly ModelConfig[];
-  /** The models that are not served, with the reasons. */
+  /** The unserved models, with the reasons. */
   readonly warnings: readonly string[];
 }
 
@@ -105,12 +105,12 @@ function pricedFields(
   return { ...merged(entry, fields), pricesOf: dayOf(prices) };
 }
 
-/** A model billed by units alone. Requests that are billed by tokens are refused. */
+/** A model billed by units alone. Requests billed by tokens are refused. */
 function withoutTokenPrices(fields: Fields): Sourced {
   return { ...fields, input: 0n, output: 0n, isWithoutTokenPrices: true, pricesOf: undefined };
 }
 
-/** Fields in the config override those of the price file, one by one. */
+/** Each field in the config overrides the same field of the price file. */
 function merged(entry: PriceEntry, fields: Fields): PricedFields {
   const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
   const { input, output } = entry;
@@ -141,7 +141,7 @@ function checkWildcard(template: Fields, prices: PriceSource, addProblem: AddPro
   }
 }
 
-/** Whether writing to the cache has a price of its own. */
+/** Whether writing to the cache has a separate price. */
 export function isBilledForCacheWrites({ kind }: Pick<ParsedProvider, 'kind'>, model: string): boolean {
   if (kind === 'vertex') return isClaudeAtVertex(model);
   return kind === 'anthropic' || (kind === 'bedrock' && isClaude(model));

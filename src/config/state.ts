@@ -30,7 +30,7 @@ export function buildState(text: string, source: ReferenceSource, report: Report
   return { kind: 'file', path: resolve(source.baseDirectory, value) };
 }
 
-/** The name of this gateway among those that share a state. */
+/** The name of this gateway among the gateways of a shared state. */
 export function buildNode(
   text: string | undefined,
   listen: ListenAddress,

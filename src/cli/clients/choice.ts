@@ -1,4 +1,4 @@
-/** Chooses the models to configure a client with, among those that its key may call. Pure. */
+/** Chooses the models to configure a client with, among the models that its key may call. Pure. */
 import type { DialectName } from '../../core/dialects.ts';
 import type { Nanos } from '../../core/money.ts';
 

@@ -34,12 +34,12 @@ export interface Client extends Chooser {
   readonly modelVariable?: string;
   /** Whether it uses a second model for titles, summaries and similar small tasks. */
   readonly usesSmall?: true;
-  /** Variables that conflict with its configuration, above all those that bypass the gateway. */
+  /** Variables that conflict with its configuration, above all variables that bypass the gateway. */
   readonly without?: readonly string[];
   /** The context window that it assumes for a model without `context_window`. */
   readonly assumesContext?: number;
   variables(setup: Setup): Readonly<Record<string, string>>;
-  /** Arguments, placed before those of the user. */
+  /** Arguments, placed before the user's. */
   words?(setup: Setup): readonly string[];
   file?(setup: Setup): ClientFile;
 }
@@ -182,7 +182,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'goose',
     dialect: 'chat',
     modelVariable: 'GOOSE_MODEL',
-    // Each of its tasks may have a host of its own.
+    // Each of its tasks may use a separate host.
     without: ['GOOSE_LEAD_PROVIDER', 'GOOSE_PLANNER_PROVIDER', 'GOOSE_SUBAGENT_PROVIDER'],
     variables: ({ url, key, models }) => ({
       OPENAI_HOST: url,
@@ -362,7 +362,7 @@ export function clientOf(file: string): Client | undefined {
   return CLIENTS.find((client) => client.name === name);
 }
 
-/** Without a value in the config: the least that agents need, and what most models support. In tokens. */
+/** Without a value in the config: the minimum for agents, which most models support. In tokens. */
 const CONTEXT = 128_000;
 /** Agents declare this maximum for each response, and all of it is held. In tokens. */
 const MOST_OUTPUT = 32_000;

@@ -1,14 +1,14 @@
-/** Runs a command as a shell would: with this terminal, the signals that are meant for it, and its exit status. */
+/** Runs a command as a shell would: with this terminal, its signals and its exit status. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** How a command ended, with the status that a shell would give. */
+/** The end of a command, with the exit status that a shell would report. */
 export interface Ending {
   readonly status: number;
-  /** What ended it, if a signal did. */
+  /** The signal that ended it, if any. */
   readonly signal: NodeJS.Signals | undefined;
-  /** Why it could not be started, if so. */
+  /** The reason why it could not be started, if so. */
   readonly problem: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export function statusOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** Runs a command, and passes on the signals that this process gets meanwhile. */
+/** Runs a command, and forwards the signals that this process receives. */
 export async function runCommand(
   [file = '', ...args]: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -50,19 +50,19 @@ export async function runCommand(
   }
 }
 
-/** A terminal sends these to all processes in its foreground, so the command has them as well. */
+/** A terminal sends these signals to all processes in its foreground, so the command receives them directly. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGTSTP', 'SIGWINCH'];
 const OTHERS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT'];
-/** They ask this process to end when there is no command to pass them to. */
+/** Signals that end this process if no command runs to receive them. */
 const STOPS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']);
 
-/** The signals of this process: none of them ends it from now on. */
+/** Handles the signals of this process: from its creation on, no signal ends the process directly. */
 export class Signals {
   #child: ChildProcess | undefined;
-  /** Whether the command was told to stop by this process, rather than by its terminal. */
+  /** Whether this process stopped the command, rather than the terminal. */
   #hasSuspended = false;
   readonly #hasTerminal = [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
-  /** Called for each signal that asks to stop while no command runs. */
+  /** Called for each signal that ends the run while no command runs. */
   onStop: (signal: NodeJS.Signals) => void = () => {};
 
   constructor() {
@@ -70,7 +70,7 @@ export class Signals {
     process.on('SIGCHLD', () => this.#onChildChange());
   }
 
-  /** Signals go to a command from now on. Returns how to end that. */
+  /** Forwards signals to a command from now on. Returns a function that ends this. */
   attach(child: ChildProcess): () => void {
     this.#child = child;
     return () => {
@@ -94,8 +94,8 @@ export class Signals {
   }
 
   /**
-   * A command that has stopped, by Ctrl-Z say, takes this process with it: the shell waits for this one, and would
-   * never give its prompt. Not before the command has stopped, since it may have to restore the terminal first.
+   * A command that is suspended, for example by Ctrl-Z, suspends this process too: otherwise the shell would wait for it
+   * without a prompt. The command comes first, since it may restore the terminal.
    */
   #onChildChange(): void {
     const pid = this.#child?.pid;
@@ -105,29 +105,29 @@ export class Signals {
   }
 }
 
-/** Until SIGCONT. */
+/** Suspends this process until SIGCONT. */
 function suspendSelf(): void {
   process.kill(process.pid, 'SIGSTOP');
 }
 
-/** Where the system has no /proc, nothing tells that a command has stopped by itself. */
+/** A system without /proc does not show that a command has suspended itself. */
 const CAN_SEE_STOPS = process.platform === 'linux';
 
 function isStopped(pid: number): boolean {
   return statOf(pid)?.[0] === 'T';
 }
 
-/** Whether this process gets what its terminal sends. */
+/** Whether the terminal sends its signals to this process. */
 function isInForeground(): boolean {
   const [, , group, , terminal, foreground] = statOf('self') ?? [];
   if (group === undefined) return process.stdin.isTTY;
   return terminal !== '0' && group === foreground;
 }
 
-/** From /proc: state, parent, process group, session, terminal, the foreground group of that, and more. */
+/** Fields of /proc/PID/stat: state, parent, process group, session, terminal, the terminal's foreground group, and more. */
 function statOf(pid: number | 'self'): readonly string[] | undefined {
   try {
-    // The name of the program stands before them in parentheses, and may contain any character.
+    // The program's name precedes these fields in parentheses, and may contain any character.
     return readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');

@@ -1,4 +1,4 @@
-/** Where the key of a command is made and ended, and where its receipt comes from: the state of its gateway. */
+/** Creates and disables the key of a command, and reads its receipt, in the state of its gateway. */
 import type { Config } from '../../config/config.ts';
 import type { KeyRefusal } from '../../control/protocol.ts';
 import type { Look } from '../../operator/table.ts';
@@ -24,27 +24,27 @@ export interface Receipt {
   json(): object;
 }
 
-/** Waits until nothing is in flight, or nobody wants to wait any longer. */
+/** Resolves when no request is in flight, or when the wait is aborted. */
 export type UntilIdle = (inFlight: () => Promise<number>) => Promise<void>;
 
 export interface Desk {
-  /** Where clients reach the gateway. */
+  /** The gateway's address for clients. */
   readonly url: string;
-  /** Of the gateway, as far as it is known here. */
+  /** The gateway's config, as far as it is known here. */
   readonly config: Config;
-  /** Whether a provider refuses the gateway's key, as the gateway finds out. Undefined where that is out of reach. */
+  /** Whether a provider refuses the gateway's key, as checked by the gateway. Undefined if it cannot be asked. */
   keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
-  /** Throws a UserError if there can be no key. */
+  /** Creates the key. Throws a UserError if that is impossible. */
   make(file: string, terms: LeashTerms): Promise<LeashedKey>;
-  /** What the runs inside of the command are told. */
+  /** Variables for inner runs. */
   variables(keyId: string): NodeJS.ProcessEnv;
-  /** Ends the key that was made. */
+  /** Disables the created key, waits for its requests in flight, and returns the receipt. */
   end(ended: EndedCommand, untilIdle: UntilIdle): Promise<Receipt>;
-  /** Stops what was started for the command. */
+  /** Stops everything that was started for the command. */
   stop(): Promise<void>;
 }
 
-/** Makes and ends the key in the state of a gateway. */
+/** Creates and disables the key in the state of a gateway. */
 export class StateDesk implements Desk {
   readonly #gateway: LeashGateway;
   #record: KeyRecord | undefined;
@@ -83,7 +83,7 @@ export class StateDesk implements Desk {
     const endedAtMs = Date.now();
     try {
       const ids = await withStateOf(this.config, async (state) => {
-        // Whatever an operator has done with it meanwhile.
+        // The key is disabled even if an operator has changed it.
         await state.keys.setState(key.id, 'disabled');
         return idsOnLeash(key, state);
       });

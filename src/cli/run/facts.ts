@@ -1,4 +1,4 @@
-/** Reads what a receipt is made of, once the command has ended. */
+/** Reads the data of a receipt after the command has ended. */
 import { setTimeout } from 'node:timers/promises';
 import { utcMonth } from '../../core/clock.ts';
 import type { KeyRecord } from '../../state/keys.ts';
@@ -18,20 +18,20 @@ export interface Ended {
   readonly endedAtMs: number;
 }
 
-/** How often it is checked whether refusals are in the journal, in milliseconds. */
+/** The time between two checks whether refusals are in the journal, in milliseconds. */
 const CHECK_MS = 50;
-/** How long refusals that another gateway has counted may take to be in the journal, in milliseconds. */
+/** The time within which refusals counted by another gateway must be in the journal, in milliseconds. */
 const REFUSALS_MS = 2_000;
-/** The same where nobody says how many they are: a few times what a gateway waits before it writes them. */
+/** The same if their number is unknown: a few times the delay with which a gateway writes them. */
 const UNKNOWN_REFUSALS_MS = 300;
-/** The number of failed requests, and of cut answers, that are read for each key. */
+/** The number of failed requests and of truncated responses that are read for each key. */
 const MOST_FAILED = 1_000;
 
 export async function readFacts(ended: Ended, state: State): Promise<Facts> {
   const { gateway, key, command, ending, startedAtMs, endedAtMs } = ended;
   const refusals = await refusalsOf(ended, state);
   const ids = await idsOnLeash(key, state);
-  // An operator may have changed them while the command ran.
+  // An operator may have changed the terms while the command ran.
   const { budgets, expiresAtMs } = (await state.keys.findWithDeleted(key.id)) ?? key;
   const outer = gateway.outerId === undefined ? undefined : await state.keys.findWithDeleted(gateway.outerId);
   const { inFlight } = await gateway.activityOf(ids);
@@ -63,12 +63,12 @@ export async function readFacts(ended: Ended, state: State): Promise<Facts> {
   };
 }
 
-/** The key, and those of the runs inside of it. */
+/** The key, and the keys of inner runs. */
 export async function idsOnLeash({ id }: KeyRecord, { keys }: State): Promise<readonly string[]> {
   return [id, ...(await keys.innerIds(id))];
 }
 
-/** The most expensive first. */
+/** The most expensive models first. */
 function byModel(rows: readonly UsageRow[]): UsageRow[] {
   const sums = [...Map.groupBy(rows, ({ model }) => model)].map(([model, some]) => sumOf(some, model));
   return sums.sort((a, b) => Number(b.costNanos - a.costNanos) || b.requests - a.requests);
@@ -88,7 +88,7 @@ function sumOf(rows: readonly UsageRow[], model: string | undefined): UsageRow {
   };
 }
 
-/** The refusals of the key in all months of the command. A gateway writes them a little later than it answers. */
+/** The refusals of the key in all months of the command. A gateway writes them with a delay. */
 async function refusalsOf({ gateway, key, startedAtMs }: Ended, { usage }: State): Promise<readonly RefusalRow[]> {
   const beganMs = performance.now();
   const months = new Set([utcMonth(startedAtMs), utcMonth(Date.now())]);

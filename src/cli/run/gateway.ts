@@ -1,4 +1,4 @@
-/** The gateway of a command on a leash: the one that runs on the state, or one in this process for as long as it takes. */
+/** The gateway for a command: the one that runs on the state, or a new one in this process. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
@@ -20,29 +20,29 @@ import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
 import { type OuterRun, outerRun } from './outer.ts';
 
 export interface LeashGateway {
-  /** Of the gateway's state. Nothing is to be expected of the rest while another process serves. */
+  /** The config of the gateway's state. If another process serves, only its location is valid. */
   readonly config: Config;
-  /** Where clients on this machine reach it. */
+  /** The gateway's address for clients on this machine. */
   readonly url: string;
-  /** The key of the run around this one, whose gateway it is. */
+  /** The key of the outer run, if the gateway belongs to one. */
   readonly outerId?: string;
-  /** Errors of the gateway itself, if it is in this process. */
+  /** Errors of the gateway, if it runs in this process. */
   readonly errors: readonly string[];
-  /** What keys are doing now. */
+  /** The present activity of keys. */
   activityOf(keyIds: readonly string[]): Promise<Activity>;
-  /** Whether a provider refuses its key, as the gateway itself finds out: its environment may be another. */
+  /** Whether a provider refuses its key, as checked by the gateway itself, which may have another environment. */
   keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
-  /** Stops it if it is in this process; what is in flight is aborted and settled. */
+  /** Stops a gateway in this process. Requests in flight are aborted and settled. */
   stop(): Promise<void>;
 }
 
 export interface Activity {
   readonly inFlight: number;
-  /** In the last 60 seconds; undefined where only another process knows. */
+  /** Refusals in the last 60 seconds; undefined if another process serves. */
   readonly refused: number | undefined;
 }
 
-/** Throws a UserError if there is no gateway and none can be started. */
+/** Finds or starts the gateway. Throws a UserError if neither is possible. */
 export async function gatewayFor(options: LoadOptions): Promise<LeashGateway> {
   const outer = outerRun(options);
   const config = outer?.config ?? loadConfig(options);
@@ -54,12 +54,12 @@ export async function gatewayFor(options: LoadOptions): Promise<LeashGateway> {
   return config.path === undefined ? startWithoutConfig(options.environment) : startOn(config);
 }
 
-/** Undefined if no gateway runs there. That of a `run` does not answer others. */
+/** Undefined if no gateway runs there. The gateway of a `run` does not serve other commands. */
 function snapshotOf(config: Config): Promise<Snapshot | undefined> {
   return readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
 }
 
-/** The gateway of the run around this one, whether it is in that process or not. */
+/** The gateway of the outer run, whether it runs in that process or not. */
 async function gatewayOf({ config, url, keyId }: OuterRun): Promise<LeashGateway> {
   const snapshot = await snapshotOf(config);
   if (snapshot !== undefined) return { ...runningGateway(config, snapshot), outerId: keyId };
@@ -92,7 +92,7 @@ function runningGateway(config: Config, { address, tls, draining }: Snapshot): L
   };
 }
 
-/** Of the keys that a snapshot was asked for. */
+/** The activity of the keys in a snapshot. */
 function activityIn(snapshot: Snapshot | undefined): Activity & { readonly refused: number } {
   const keys = snapshot?.keys ?? [];
   return {
@@ -102,8 +102,8 @@ function activityIn(snapshot: Snapshot | undefined): Activity & { readonly refus
 }
 
 /**
- * Where a gateway that listens on this address can be reached from its own machine. `names`: what its certificate is for, since
- * clients check that; undefined for plain HTTP.
+ * The local address of a gateway that listens on `address`. `names`: the names of its certificate, which clients check;
+ * undefined for plain HTTP.
  */
 export function urlOf(address: string, names?: readonly string[]): string {
   const own = ownAddress(address);
@@ -115,7 +115,7 @@ export function urlOf(address: string, names?: readonly string[]): string {
 
 async function startOn(config: Config): Promise<LeashGateway> {
   for (const warning of config.warnings) notice(`warning: ${warning}`);
-  // A gateway that shares a database needs a name of its own; one on a file has none.
+  // A gateway on a shared database needs a unique name. On a file, it has no name.
   const own = { ...config, node: `${config.node} run ${process.pid}` };
   try {
     return await start(own);
@@ -128,12 +128,12 @@ async function startOn(config: Config): Promise<LeashGateway> {
   }
 }
 
-/** How many commands can run at once without a config, each on a state of its own. */
+/** The number of simultaneous commands without a config, each with a separate state. */
 const MOST_STATES = 16;
 
 /**
- * Serves the providers whose keys the environment has, on a state in the user's folder for such things. Each of
- * several commands at once has its own, which the next one uses again.
+ * Serves the providers whose keys are in the environment, on a state in the user's folder for program states. Simultaneous
+ * commands have separate states, which later commands reuse.
  */
 async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<LeashGateway> {
   const variables = withoutGatewayKeys(environment);
@@ -155,7 +155,7 @@ async function startWithoutConfig(environment: NodeJS.ProcessEnv): Promise<Leash
   );
 }
 
-/** Makes the folder. Throws a UserError if it cannot. */
+/** Creates the folder. Throws a UserError if that fails. */
 function stateFolder({ XDG_STATE_HOME: named = '' }: NodeJS.ProcessEnv, number: number): string {
   const folder = isAbsolute(named) ? named : join(homedir(), '.local', 'state');
   const own = join(folder, 'inf-gw', number === 1 ? 'run' : `run-${number}`);
@@ -172,18 +172,18 @@ function stateFolder({ XDG_STATE_HOME: named = '' }: NodeJS.ProcessEnv, number: 
   }
 }
 
-/** Starts a gateway in this process, on a port of the loopback address that the system chooses. */
+/** Starts a gateway in this process, on a free port of the loopback address. */
 async function start(config: Config): Promise<LeashGateway> {
-  // Loaded here: a command that uses a running gateway needs none of it.
+  // Loaded here: a command that uses a running gateway does not need it.
   const [{ startGateway }, { keptErrors }] = await Promise.all([
     import('../../gateway/gateway.ts'),
     import('../../observe/log.ts'),
   ]);
-  // The addresses in the config belong to the gateway that is not running now, and may run any time.
+  // The addresses in the config belong to the installation's gateway, which may start any time.
   const own: Config = {
     ...config,
     listen: { host: '127.0.0.1', port: 0 },
-    // No certificate is for an address that only this machine has for a while.
+    // No certificate covers a temporary local address.
     tls: undefined,
     threads: 1,
     health: undefined,
@@ -203,7 +203,7 @@ async function start(config: Config): Promise<LeashGateway> {
     activityOf: async (keyIds) => {
       if (afterStop !== undefined) return afterStop;
       const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds });
-      // Those included that are not admitted yet.
+      // Includes requests that are not admitted yet.
       return { ...activityIn(snapshot), inFlight: await gateway.inFlight() };
     },
     keyRefusal: async (name) => {

@@ -1,4 +1,4 @@
-/** What a client is started with, so that it finds the gateway and a model there, and what is said of that. */
+/** Configures a client for the gateway and a model, and reports the choice. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,12 +11,12 @@ import { listedOffers, offerNamed } from '../clients/offers.ts';
 import { notice } from '../output.ts';
 import type { Desk } from './desk.ts';
 
-/** How many models are named in place of one that cannot be called. */
+/** The number of models that an error suggests. */
 const MOST_LIKE = 3;
 
 /**
- * The models of a client: the one that is named, or else that of its variable, or else a choice of the gateway's. Says which. Throws a
- * UserError if the one that is named cannot be called.
+ * Chooses the models of a client: the requested one, else the one in its variable, else by preference. Reports the choice.
+ * Throws a UserError if the requested model cannot be called.
  */
 export async function setUpFor(
   client: Client,
@@ -46,8 +46,8 @@ export async function setUpFor(
 }
 
 /**
- * Throws a UserError if the provider of the chosen model refuses the gateway's key: agents retry that for minutes as if it
- * were an outage. The request of the check costs nothing. No answer in time, or any other one, starts the command.
+ * Throws a UserError if the provider of the chosen model refuses the gateway's key: agents retry this for minutes, like an
+ * outage. The check sends a request without cost. Without a result in time, the command starts.
  */
 export async function checkProviderOf({ main }: ModelChoice, desk: Pick<Desk, 'keyRefusal'>): Promise<void> {
   const refused = await desk.keyRefusal(main.provider);
@@ -56,7 +56,7 @@ export async function checkProviderOf({ main }: ModelChoice, desk: Pick<Desk, 'k
   throw new UserError(`${name} of ${main.id} ${message}: ${fix}; the command was not started`);
 }
 
-/** `own`: what the user's environment says. */
+/** `own`: the user's environment. */
 function choiceFor(client: Client, offers: readonly Offer[], model: string | undefined, own: string | undefined) {
   const { dialect, title } = client;
   const named = chooseModels(offers, client, model ?? own);
@@ -86,7 +86,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Writes the file that a client reads its configuration from. Returns its variables, and how to remove it. Throws a UserError. */
+/** Writes the configuration file of a client. Returns its variables, and a function that removes it. Throws a UserError. */
 export function writeFileOf(
   client: Client,
   setup: Setup,
@@ -108,7 +108,7 @@ export function writeFileOf(
   }
 }
 
-/** What the client goes on to find where its user has it, although its folder is another. */
+/** The variable for the user's other files, which the client would look for in the new folder. */
 function keptOf({ variable, kept }: ClientFile, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (kept === undefined) return {};
   return { [kept.variable]: environment[kept.variable] || join(environment[variable] || homedir(), kept.name) };

@@ -1,4 +1,4 @@
-/** The key of a command on a leash: what it may do, and what it takes from the run around it. */
+/** The key of a command: its limits, and the limits inherited from an outer run. */
 import { randomInt } from 'node:crypto';
 import { basename } from 'node:path';
 import { UserError } from '../../core/errors.ts';
@@ -14,13 +14,13 @@ import type { State } from '../state.ts';
 export interface LeashTerms {
   readonly maxUsd: Nanos;
   readonly expiresAtMs: number;
-  /** Undefined for every model. */
+  /** Undefined to allow every model. */
   readonly allow: readonly string[] | undefined;
-  /** Undefined for that of the command, and a random part. */
+  /** Undefined for the command's name with a random suffix. */
   readonly name: string | undefined;
 }
 
-/** Makes the key of a command, inside of the run whose key is `outerId`. Throws a UserError if there can be none. */
+/** Creates the key of a command, inside the outer run with the key `outerId`. Throws a UserError if that is impossible. */
 export async function createLeash(
   file: string,
   { maxUsd, expiresAtMs, allow, name = defaultName(file) }: LeashTerms,
@@ -32,7 +32,7 @@ export async function createLeash(
     warnOfUnknownModels(allow ?? [], state);
     await warnOfCredit(maxUsd, state);
     const terms = { allowlist: allow ?? null, budgets, expiresAtMs, isLeashed: true };
-    // For runs inside of it that only reach its gateway.
+    // Inner runs may only reach the gateway, and create their keys over HTTP.
     return createKey(name, { ...terms, mayCreate: true }, state);
   }
   const outer = await outerKey(outerId, state);
@@ -58,7 +58,7 @@ async function outerKey(id: string, { keys, config, nowMs }: State): Promise<Key
   throw new UserError(`the run around this one has ended: its key ${outer.name} is not in force any more`);
 }
 
-/** A run inside of another may call what that may call. Throws a UserError if it is to call more. */
+/** An inner run may call only models of the outer one. Throws a UserError if more are requested. */
 function allowedWithin({ allowlist, name }: KeyRecord, allow: readonly string[] | undefined): readonly string[] | null {
   if (allowlist === null) return allow ?? null;
   const beyond = allow?.find((model) => !allowlist.includes(model));
@@ -66,7 +66,7 @@ function allowedWithin({ allowlist, name }: KeyRecord, allow: readonly string[] 
   throw new UserError(`--allow ${beyond}: the run around this one, ${name}, may not call it`);
 }
 
-/** A run around this one may end a command before its own budget does. */
+/** Warns that the budget of an outer run may end the command early. */
 async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, levels, nowMs }: State) {
   const outer = [innermost];
   for (let { parentId } = innermost; parentId !== null; ) {
@@ -84,7 +84,7 @@ async function warnOfOuter(budgetNanos: Nanos, innermost: KeyRecord, { keys, lev
   );
 }
 
-/** Credit may end a command before its budget does. */
+/** Warns that the credit may end the command before its budget. */
 async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Promise<void> {
   if (!config.creditEnforced) return;
   const { balanceNanos } = await account.balance();
@@ -95,10 +95,10 @@ async function warnOfCredit(budgetNanos: Nanos, { config, account }: State): Pro
 }
 
 const RANDOM_CHARACTERS = 6;
-/** What is kept of a long name of a command. */
+/** The kept length of a command's name. */
 const MOST_CHARACTERS = 40;
 
-/** That of the command, and a random part. */
+/** The command's name with a random suffix. */
 export function defaultName(file: string): string {
   const random = randomInt(36 ** RANDOM_CHARACTERS)
     .toString(36)

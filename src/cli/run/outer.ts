@@ -1,4 +1,4 @@
-/** The run around this one: what it tells the runs inside of it, by a variable of its command. */
+/** The outer run of this one, as described by a variable of its command. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -9,29 +9,29 @@ import { configOfKeys, withoutGatewayKeys } from './config-of-keys.ts';
 
 const VARIABLE = 'INF_GW_RUN';
 
-/** A run that this one is inside of. */
+/** An outer run. */
 export interface OuterRun {
   readonly keyId: string;
-  /** Where clients reach its gateway, without a path. */
+  /** The address of its gateway for clients, without a path. */
   readonly url: string;
-  /** Of its gateway. */
+  /** The config of its gateway. */
   readonly config: Config;
 }
 
-/** What a run tells those inside of it: the id of its key, and the config of its gateway or, where it has none, the folder of its state. */
+/** The variable for inner runs: the id of the key, and the config of the gateway, or without one the folder of its state. */
 export function runVariable(keyId: string, { path, statePath }: Config): NodeJS.ProcessEnv {
   return { [VARIABLE]: `${keyId}:${path ?? dirname(statePath)}` };
 }
 
-/** In place of where the state is, where nobody here knows that. */
+/** Stands for the location of a state that is unknown here. */
 const OVER_HTTP = 'http:';
 
-/** What a run whose key was made over HTTP tells those inside of it. */
+/** The variable for inner runs of a run whose key was created over HTTP. */
 export function variableOverHttp(keyId: string): NodeJS.ProcessEnv {
   return { [VARIABLE]: `${keyId}:${OVER_HTTP}` };
 }
 
-/** Whether what the run around this one says of its config or its state is on another machine, or may not be read here. */
+/** Whether the outer run's config or state is on another machine, or unreadable here. */
 export function isOutOfReach({ [VARIABLE]: value = '' }: NodeJS.ProcessEnv): boolean {
   const { place } = partsOf(value) ?? {};
   if (place === undefined || place === OVER_HTTP) return false;
@@ -48,7 +48,7 @@ function partsOf(value: string): { readonly keyId: string; readonly place: strin
   return keyId === undefined || place === undefined ? undefined : { keyId, place };
 }
 
-/** Undefined if this run is inside of none. Throws a UserError if it is to use another gateway, or the variables are not those of a run. */
+/** Undefined without an outer run. Throws a UserError if another gateway is requested, or if the variables are invalid. */
 export function outerRun({ path: named, environment, directory }: LoadOptions): OuterRun | undefined {
   const { [VARIABLE]: value = '', INF_GW_URL: url } = environment;
   if (value === '') return undefined;

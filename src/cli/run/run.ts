@@ -1,4 +1,4 @@
-/** `run`: a command with a throwaway key that has a budget and a time, and a receipt at the end. */
+/** `run`: runs a command with a temporary key that has a budget and an expiry, and prints a receipt. */
 import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
@@ -33,11 +33,11 @@ interface RunOptions {
   readonly model?: string;
 }
 
-/** Longer than an agent works, and short enough for a key that a killed `run` has left behind. In milliseconds. */
+/** The default expiry: longer than agents work, and short for a key that a killed `run` leaves behind. In milliseconds. */
 const DEFAULT_TIME_MS = 24 * 3_600_000;
 const MOST_DAYS = 366;
 
-/** Reads how long: `90s`, `30m`, `2h`, `7d`. In milliseconds. */
+/** Reads a duration: `90s`, `30m`, `2h`, `7d`. In milliseconds. */
 const readTime: Reader<number> = (text) => {
   const reading = /^\d+[smhd]$/.test(text) ? readExpiry(0)(text) : undefined;
   if (reading?.ok && reading.value <= MOST_DAYS * 86_400_000) return reading;
@@ -63,7 +63,7 @@ export function registerRun(program: Command): void {
     )
     .option('--model <model>', 'the model that the client uses (default: chosen from what its key can call)')
     .argument('[command...]', 'the command and its arguments, after --')
-    // Words of the command must not pass for options of this one, or for faults.
+    // Words of the command must not be parsed as options of `run`, or reported as faults.
     .allowUnknownOption()
     .addHelpText(
       'after',
@@ -80,7 +80,7 @@ Exit status: that of the command; 128 + n if signal n ended it; 127 if it was no
 async function run(words: readonly string[], options: RunOptions, command: Command): Promise<void> {
   const { maxUsd } = options;
   const own = wordsOfCommand(command);
-  // One of them may be --max-usd misspelt.
+  // One of them may be --max-usd, misspelt.
   if (words.length > own.length) refuseStray(words[0] ?? '', command);
   if (maxUsd === undefined) {
     return command.error(
@@ -100,11 +100,11 @@ async function run(words: readonly string[], options: RunOptions, command: Comma
   const desk = (await httpDesk(loading)) ?? new StateDesk(await gatewayFor(loading));
   const terms = { ...options, client, maxUsd, timeMs: options.for ?? DEFAULT_TIME_MS };
   const ending = await new Run(desk, own, file, terms, globalOptions(command).json === true).whole();
-  // Connections that clients have left open must not keep this process.
+  // Idle connections of clients must not keep this process alive.
   process.exit(ending.status);
 }
 
-/** Ends with a usage error for the first word before `--` that is neither an option of run nor the value of one. */
+/** Ends with a usage error for the first word before `--` that is neither an option of `run` nor a value of one. */
 function refuseStray(word: string, command: Command): never {
   const meant = nearestWord(
     word,
@@ -116,7 +116,7 @@ function refuseStray(word: string, command: Command): never {
   );
 }
 
-/** What follows `--`. */
+/** The words after `--`. */
 function wordsOfCommand(command: Command): readonly string[] {
   const { rawArgs = [] } = command.parent as Command & { readonly rawArgs?: readonly string[] };
   const end = rawArgs.indexOf('--');
@@ -129,14 +129,14 @@ interface Terms extends Omit<RunOptions, 'client'> {
   readonly timeMs: number;
 }
 
-/** Where the command was not started. */
+/** The exit status if the command was not started. */
 const FAILED = 1;
-/** How often it is checked whether requests in flight have ended, in milliseconds. */
+/** The time between two checks of requests in flight, in milliseconds. */
 const CHECK_MS = 50;
-/** Nobody is told that he has to wait before he notices, in milliseconds. */
+/** Delay before the notice that `run` waits for requests in flight, in milliseconds. */
 const UNNOTICED_MS = 1_000;
 
-/** A command on its leash, from its key to its receipt. */
+/** A command with its key, from the key's creation to the receipt. */
 class Run {
   readonly #desk: Desk;
   readonly #words: readonly string[];
@@ -144,7 +144,7 @@ class Run {
   readonly #terms: Terms;
   readonly #isJson: boolean;
   readonly #signals = new Signals();
-  /** Aborted by a signal that does not reach the command, since that has not started yet or has ended. */
+  /** Aborted by a signal that arrives before the command starts or after it ends. */
   readonly #stopped = new AbortController();
   readonly #startedAtMs = Date.now();
 
@@ -157,7 +157,7 @@ class Run {
     this.#signals.onStop = (signal) => this.#stopped.abort(signal);
   }
 
-  /** From the key to the receipt. Throws a UserError if there can be no key; the gateway is stopped then. */
+  /** Runs from the key to the receipt. Throws a UserError if the key cannot be created, after stopping the gateway. */
   async whole(): Promise<Ending> {
     const { maxUsd, allow, name } = this.#terms;
     const terms = { maxUsd, allow, name, expiresAtMs: this.#startedAtMs + this.#terms.timeMs };
@@ -168,13 +168,13 @@ class Run {
       await this.#desk.stop();
       throw error;
     }
-    // Errors of the gateway name this key, and `limits set` gives it more while the command runs.
+    // Errors of the gateway name this key, and `limits set` can raise its limits while the command runs.
     notice(`the key of this run is ${key.name}; it may spend ${exactUsd(maxUsd)} USD`);
     const ending = await this.#command(key);
     try {
       await this.#settle(ending);
     } catch (error) {
-      // The status of the command counts, also where the state cannot be read any more.
+      // The exit status is the command's, even if the state cannot be read any more.
       notice(`error: no receipt: ${(error as Error).message}; the key ${key.name} ends by itself`);
     }
     return ending;
@@ -210,7 +210,7 @@ class Run {
     }
   }
 
-  /** Throws a UserError if the client cannot have the model that was named, or its provider refuses the gateway's key. */
+  /** Throws a UserError if the client cannot use the requested model, or if its provider refuses the gateway's key. */
   async #setUp(key: string): Promise<Setup> {
     const { client, model } = this.#terms;
     if (client === undefined) return { url: this.#desk.url, key, models: undefined };
@@ -219,7 +219,7 @@ class Run {
     return setup;
   }
 
-  /** Ends the key, lets what is in flight end, and prints the receipt. */
+  /** Disables the key, waits for requests in flight, and prints the receipt. */
   async #settle(ending: Ending): Promise<void> {
     const ended = { command: basename(this.#file), ending, startedAtMs: this.#startedAtMs };
     const receipt = await this.#desk.end(ended, (inFlight) => this.#untilIdle(inFlight));
@@ -228,7 +228,7 @@ class Run {
     else remarkLines(receipt.lines(remarkLook()));
   }
 
-  /** Waits for requests in flight, as long as a gateway that shuts down does, or until a signal comes. */
+  /** Waits for requests in flight, at most as long as a shutdown, or until a signal arrives. */
   async #untilIdle(readInFlight: () => Promise<number>): Promise<void> {
     const { drainMs } = this.#desk.config.timeouts;
     const startedAtMs = performance.now();
@@ -261,7 +261,7 @@ function secretsOf(config: Config): Secrets {
   return { names, values: values.filter((value) => value !== undefined) };
 }
 
-/** The values of headers that name a credential, without their scheme. */
+/** The credentials in headers, without their schemes. */
 function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
   const named = Object.entries(headers).filter(([name]) => /auth|key|token|secret/i.test(name));
   return named.map(([, value]) => value.replace(/^\w+ +/, ''));

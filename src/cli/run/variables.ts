@@ -1,17 +1,17 @@
-/** The environment of a command on a leash: what its clients read is set, and the operator's own keys are gone. Pure. */
+/** The environment of a command: the variables of its clients are set, and the operator's own keys removed. Pure. */
 import { EXAMPLE_PROVIDERS, UNADDRESSED_PROVIDERS } from '../../config/example.ts';
 import { accessVariables } from '../clients/access.ts';
 import { CLIENTS, type Client, KEY_VARIABLE, type Setup } from '../clients/clients.ts';
 
-/** What must not reach the command. */
+/** The secrets that must not reach the command. */
 export interface Secrets {
   /** The variables that the config takes secrets from. */
   readonly names: readonly string[];
-  /** What those variables hold, and the keys of the providers in the config: other variables may contain them. */
+  /** The values of these variables, and the keys of the configured providers. Other variables may contain them. */
   readonly values: readonly string[];
 }
 
-/** The variables that are known to hold keys of providers, whatever the config says. */
+/** Variables that are known to contain keys of providers, regardless of the config. */
 const KNOWN_KEYS: readonly string[] = [
   ...EXAMPLE_PROVIDERS.flatMap(({ variables }) => variables),
   ...UNADDRESSED_PROVIDERS.map(({ variable }) => variable),
@@ -21,24 +21,30 @@ const KNOWN_KEYS: readonly string[] = [
   'CODEX_API_KEY',
   'ANTHROPIC_AWS_API_KEY',
   'ANTHROPIC_FOUNDRY_API_KEY',
-  // Of a gateway: the user's own, or that of a run around this one.
+  // Keys of gateways: the user's own, or of an outer run.
   KEY_VARIABLE,
 ];
 
-/** What sends clients past the gateway. A command that is not a client may start one. */
+/** Variables that make clients bypass the gateway. A command that is not a client may start one. */
 const WAYS_PAST: ReadonlySet<string> = new Set(CLIENTS.flatMap(({ without = [] }) => without));
-/** Headers that clients add to their requests. With a credential among them the gateway would see two keys, and one is the user's. */
+/**
+ * Variables with headers that clients add to requests. A credential among them would be the user's, and a second key to the
+ * gateway.
+ */
 const HEADERS: ReadonlySet<string> = new Set(['ANTHROPIC_CUSTOM_HEADERS', 'OPENAI_CUSTOM_HEADERS']);
 const CREDENTIAL_HEADER = /authorization|api-key/i;
 
-/** A shorter one, such as `dummy` for a host without keys, occurs in other values by chance: it only counts as a whole. */
+/**
+ * Shorter secrets, such as `dummy` for a host without keys, occur in other values by chance, and are compared with whole
+ * values only.
+ */
 const LEAST_SECRET_CHARACTERS = 8;
 
-/** Without these two sets of names, clients would send their requests for this machine to a proxy. */
+/** Without these variables, clients would send requests for this machine to a proxy. */
 const PROXIES = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'];
 const NO_PROXIES = ['no_proxy', 'NO_PROXY'];
 
-/** `client` is undefined for a command that is not a known client. */
+/** `client` is undefined for an unknown command. */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   client: Client | undefined,
@@ -70,7 +76,7 @@ function withoutSecrets(environment: NodeJS.ProcessEnv, { names, values }: Secre
   return Object.fromEntries(kept);
 }
 
-/** Whether a value is one of the secrets, or contains it: in a header, in JSON or a URL, also in base64. */
+/** Whether a value is or contains a secret: in a header, in JSON or a URL, or in base64. */
 function containsAny(value: string, secrets: ReadonlySet<string>): boolean {
   if (secrets.has(value.trim())) return true;
   const texts = [value, ...decoded(value)];
@@ -80,7 +86,7 @@ function containsAny(value: string, secrets: ReadonlySet<string>): boolean {
     .some((form) => texts.some((text) => text.includes(form)));
 }
 
-/** What reads as base64 in a value, such as the credentials of `Authorization: Basic`. */
+/** Parts of a value that may be base64, such as the credentials of `Authorization: Basic`. */
 function decoded(value: string): string[] {
   const runs = value.match(/[\w+/-]{8,}/g) ?? [];
   return runs.map((run) => Buffer.from(run, 'base64').toString());

@@ -1,16 +1,16 @@
-/** What an import changes: new prices against those of the price file and of the config. Pure. */
+/** Compares new prices with those in the price file and the config. Pure. */
 import { formatUsd, type Nanos } from '../../core/money.ts';
 import type { ModelConfig, ProviderConfig } from '../config.ts';
 import { entriesOf, entryIn, type PriceEntry, type PriceTable } from '../price-file.ts';
 import type { ParsedPrices, ParsedTool } from '../price-schema.ts';
 
 /**
- * `config`: the model has another price in the config, which wins. `gone`: it has a price in the present price
- * file, and none any more.
+ * `config`: the config has another price for the model, which takes precedence. `gone`: the model has a price in the present
+ * file and not in the new one.
  */
 export type ChangeKind = 'added' | 'changed' | 'gone' | 'config';
 
-/** A field of a model before and after; undefined where it has none. */
+/** A field of a model before and after; undefined if it is missing. */
 export interface FieldChange {
   readonly field: string;
   readonly from: string | undefined;
@@ -57,7 +57,7 @@ function changeOf(old: PriceEntry | undefined, now: PriceEntry | undefined): Omi
   return { kind, fields: differences(fieldsOf(old), fieldsOf(now)) };
 }
 
-/** Only prices that count on both sides. */
+/** Compares the prices that are used before and after. */
 function ownChange(own: ModelConfig, now: PriceEntry | undefined): Omit<ModelChange, 'model'> {
   if (now === undefined) return { kind: 'config', fields: [] };
   const listed = {
@@ -86,7 +86,7 @@ function differences(from: Texts, to: Texts): FieldChange[] {
     .map((field) => ({ field, from: from[field], to: to[field] }));
 }
 
-/** Every field of an entry, with those of its parts as `above.input` or `service_tiers.flex.input`. */
+/** Every field of an entry. Nested fields have names such as `above.input` or `service_tiers.flex.input`. */
 function fieldsOf(entry: PriceEntry | undefined): Texts {
   if (entry === undefined) return {};
   const { service_tiers: tiers, context_window: window, max_output: most, reads, ...prices } = entry;
@@ -125,7 +125,7 @@ function ofUnits(
   return Object.assign(usdOf({ image: price, ...others }, prefix), ...ofVariants, ofLeast);
 }
 
-/** `tools.web_search`, and for a variant `tools.web_search(search_context_size:high)`. */
+/** `tools.web_search`, or for a variant `tools.web_search(search_context_size:high)`. */
 function ofTool({ call, tokens, variants }: ParsedTool, field: string): Record<string, string> {
   const ofVariants = variants.map(({ call: price, tokens: brought, ...fields }) => {
     const values = Object.entries(fields).map(([name, value]) => `${name}:${value}`);

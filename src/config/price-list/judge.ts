@@ -1,11 +1,11 @@
-/** What an entry of the price list costs in the terms of the config, or why it is not imported. Pure. */
+/** Converts an entry of the price list to the fields of the config, or states why it is not imported. Pure. */
 import type { InputKind } from '../../core/model-terms.ts';
 import { type Nanos, tokenPriceRoundedUp } from '../../core/money.ts';
 import type { PriceEntry } from '../price-file.ts';
 import type { ParsedPrices, ParsedTool } from '../price-schema.ts';
 import { Decimal, type ListEntry } from './list.ts';
 
-/** Why entries are not imported, by what is said of them. */
+/** The reasons for not importing entries, with their messages. */
 export const SKIP_REASONS = {
   mode: 'is not a model for chat, responses, messages or embeddings',
   no_price: 'has no price per token for input and output',
@@ -27,16 +27,16 @@ export type Judgement =
   | { readonly ok: true; readonly entry: PriceEntry }
   | { readonly ok: false; readonly reason: SkipReason };
 
-/** An embedding has no output, and so no price for it. */
+/** Embeddings have no output, and no price for it. */
 const EMBEDDING = 'embedding';
 const MODES: readonly unknown[] = [undefined, 'chat', 'responses', EMBEDDING];
-/** Models of this mode that have prices of text as well, such as Google's, return images in a chat. */
+/** Models of this mode with prices of text, such as Google's, return images in a chat. */
 const IMAGES = 'image_generation';
 const TIERS = ['priority', 'flex'] as const;
-/** More than any model takes; a larger number is a mistake of the list. */
+/** More than any model accepts; a larger number is an error in the list. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** `billsCacheWrites`: whether what is written to the cache has a price of its own. `bundlesSearch`: whether each request is a search. */
+/** `billsCacheWrites`: whether cache writes have a separate price. `bundlesSearch`: whether each request is a search. */
 export function judge(fields: ListEntry, billsCacheWrites: boolean, bundlesSearch: boolean): Judgement {
   const no = (reason: SkipReason): Judgement => ({ ok: false, reason });
   const prices = pricesIn(fields);
@@ -71,7 +71,7 @@ function isOfTextAndImages({ mode }: ListEntry, prices: PriceFields | undefined)
   return mode === IMAGES && ['output_cost_per_token', 'output_cost_per_image_token'].every((name) => prices?.has(name));
 }
 
-/** What the list says that a model reads, by the names of its fields. */
+/** The kinds of input that the list states for a model, by field name. */
 const INPUTS: ReadonlyMap<string, InputKind> = new Map([
   ['supports_vision', 'image'],
   ['supports_pdf_input', 'pdf'],
@@ -84,17 +84,17 @@ function inputsIn(fields: ListEntry): InputKind[] | undefined {
   return said.length === 0 ? undefined : said.flatMap(([name, kind]) => (fields[name] === true ? [kind] : []));
 }
 
-/** Writes to a cache that are kept longer than usual: an hour at Anthropic's hosts, twelve at OpenAI's. */
+/** Cache writes with a longer lifetime: an hour at Anthropic, twelve hours at OpenAI. */
 const LONG_WRITES = ['cache_creation_input_token_cost_above_1hr', 'cache_creation_input_token_cost_above_12hr'];
 
 type PriceFields = ReadonlyMap<string, Nanos>;
 
-/** Every price of an entry, in nanodollars per million; undefined if one of them is negative or no number. */
+/** All prices of an entry, in nanodollars per million; undefined if one is negative or not a number. */
 function pricesIn(fields: ListEntry): PriceFields | undefined {
   const prices = new Map<string, Nanos>();
   for (const [name, value] of Object.entries(fields)) {
     if (!/(?:^|_)cost(?:_|$)/.test(name) || value === null || value === undefined) continue;
-    // Prices by size of a search are read on their own.
+    // Search prices by context size are read separately.
     if (typeof value === 'object' && !(value instanceof Decimal)) continue;
     const nanos = value instanceof Decimal ? tokenPriceRoundedUp(value.text) : undefined;
     if (nanos === undefined || nanos < 0n) return undefined;
@@ -103,7 +103,7 @@ function pricesIn(fields: ListEntry): PriceFields | undefined {
   return prices;
 }
 
-/** A price of an image beside that of its tokens is the same price for a usual image. */
+/** A price per image in addition to its token price is the same price for a typical image. */
 function hasOtherUnits(prices: PriceFields): boolean {
   const isOfTokens = (name: string) =>
     /_per_(?:[a-z]+_)?token/.test(name) || (name.endsWith('_per_image') && (prices.get(`${name}_token`) ?? 0n) > 0n);
@@ -112,7 +112,7 @@ function hasOtherUnits(prices: PriceFields): boolean {
   );
 }
 
-/** The gateway cannot tell these tokens from others. */
+/** The gateway cannot distinguish these tokens from others. */
 function hasCostlierTokens(prices: PriceFields, output: Nanos): boolean {
   const is = (name: string, ordinary: Nanos) => (prices.get(name) ?? 0n) > ordinary;
   return (
@@ -123,8 +123,8 @@ function hasCostlierTokens(prices: PriceFields, output: Nanos): boolean {
 }
 
 /**
- * The prices whose names end in `suffix`, such as `_flex`. Undefined where those by length are more than the
- * config can say. An optional price of zero is left out: what it is for then costs what other input does.
+ * The prices whose names end in `suffix`, such as `_flex`. Undefined if the config cannot express their prices by length. An
+ * optional price of zero is omitted: these tokens then cost as much as other input.
  */
 function pricesAt(
   prices: PriceFields,
@@ -155,7 +155,7 @@ function pricesAt(
     cached_input: at('cache_read_input_token_cost'),
     output: at('output_cost_per_token') ?? output,
   };
-  // The gateway takes cache writes of long requests to cost as much more as their input does.
+  // The gateway assumes that cache writes of long requests rise in the same ratio as their input.
   const fits = (base: Nanos | undefined, listed: Nanos | undefined) =>
     listed === undefined || listed * input <= (base ?? input) * above.input;
   const isSaid =
@@ -175,7 +175,7 @@ function lengthsIn(prices: PriceFields, suffix: string): readonly number[] {
   return [...new Set(lengths)];
 }
 
-/** The tiers that have prices of their own. A request for another one is refused. */
+/** The tiers with separate prices. Requests for other tiers are refused. */
 function tiersIn(prices: PriceFields, isComplete: (prices: ParsedPrices) => boolean): Record<string, ParsedPrices> {
   const tiers: Record<string, ParsedPrices> = {};
   for (const tier of TIERS) {
@@ -189,7 +189,7 @@ function tiersIn(prices: PriceFields, isComplete: (prices: ParsedPrices) => bool
   return tiers;
 }
 
-/** A search costs what one of medium size does, which is the usual one; one of high size has a price of its own. */
+/** A search has the price of medium context size, which is the default. High size has a separate price. */
 function searchTool({ search_context_cost_per_query: bySize }: ListEntry): ParsedTool | undefined {
   if (typeof bySize !== 'object' || bySize === null) return undefined;
   const prices = Object.entries(bySize).flatMap(([name, each]) => {

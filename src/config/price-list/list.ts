@@ -1,8 +1,8 @@
-/** Reads the community's price list as JSON, with each number as the text that the file has. */
+/** Parses the community's price list as JSON, and keeps each number as its text. */
 import { UserError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 
-/** A number as it is written: money does not go through floats. */
+/** A number as text: money must not pass through floats. */
 export class Decimal {
   readonly text: string;
 
@@ -17,7 +17,7 @@ export type ListEntry = Readonly<Record<string, unknown>>;
 /** Entries that describe the list itself. */
 const NO_MODELS: ReadonlySet<string> = new Set(['sample_spec', 'fallback_generalizations']);
 
-/** What Python writes for numbers that JSON does not have. */
+/** Python's spellings of numbers that JSON lacks. */
 const NOT_JSON = /(:\s*)(NaN|-?Infinity)(?=\s*[,}\]])/g;
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
@@ -25,7 +25,7 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const keepDecimals: Reviver = (_, value, { source }) =>
   typeof value === 'number' ? new Decimal(source ?? String(value)) : value;
 
-/** The entries of a list, by their names. Throws a UserError if the text is no such list. */
+/** The entries of a list by name. Throws a UserError if the text is not a price list. */
 export function readPriceList(text: string, shownPath: string): ReadonlyMap<string, ListEntry> {
   const list = parse(text) ?? parse(text.replace(NOT_JSON, '$1"$2"'));
   if (list === undefined) throw new UserError(`${shownPath}: ${faultIn(text)}`);

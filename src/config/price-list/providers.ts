@@ -1,4 +1,4 @@
-/** Which entries of the price list are for which provider of the config, and under which names. Pure. */
+/** Matches entries of the price list with the providers of the config. Pure. */
 
 import { isClaudeAtVertex } from '../../core/vertex.ts';
 import type { ProviderConfig } from '../config.ts';
@@ -8,7 +8,7 @@ import { modelName } from '../price-schema.ts';
 import { judge, SKIP_REASONS, type SkipReason } from './judge.ts';
 import type { ListEntry } from './list.ts';
 
-/** What the list calls the providers at these hosts, in `litellm_provider`. A dot in front stands for any subdomain. */
+/** The value of `litellm_provider` for these hosts. A leading dot matches any subdomain. */
 const HOSTS: readonly (readonly [host: string, ...names: string[]])[] = [
   ['api.openai.com', 'openai'],
   ['api.anthropic.com', 'anthropic'],
@@ -29,26 +29,26 @@ const HOSTS: readonly (readonly [host: string, ...names: string[]])[] = [
   ['api.perplexity.ai', 'perplexity'],
 ];
 
-/** The same by the kind of provider, wherever its hosts are. Of Vertex AI those that it asks: Google's models, and Claude. */
+/** The same by kind of provider. For Vertex AI: Google's models, and Claude. */
 const KINDS: ReadonlyMap<ProviderConfig['kind'], readonly string[]> = new Map([
   ['azure', ['azure', 'azure_ai']],
   ['bedrock', ['bedrock', 'bedrock_converse']],
   ['vertex', ['vertex_ai', 'vertex_ai-language-models', 'vertex_ai-anthropic_models', 'vertex_ai-embedding-models']],
 ]);
 
-/** Hosts whose names of models have no slash: what has one in the list is a variant. */
+/** Hosts whose model names contain no slash. A list entry with one is a variant. */
 const FLAT: ReadonlySet<string> = new Set([
   ...['openai', 'anthropic', 'azure', 'bedrock', 'bedrock_converse', 'vertex_ai'],
 ]);
 
 export interface Match {
   readonly provider: string;
-  /** The names that the list has for it; empty if none was found. */
+  /** The list's names for the provider; empty if none was found. */
   readonly listed: readonly string[];
   readonly by: 'kind' | 'host' | 'name' | undefined;
 }
 
-/** What the list calls a provider: by its kind, by its host, else by its own name in the config. */
+/** The list's name for a provider: by its kind, its host, or its name in the config. */
 function matchOf(provider: ProviderConfig, known: ReadonlySet<string>): Match {
   const { name } = provider;
   const ofKind = KINDS.get(provider.kind);
@@ -71,11 +71,11 @@ export interface Selection {
   readonly matches: readonly Match[];
   /** The names of entries that were not imported. */
   readonly skipped: ReadonlyMap<SkipReason, readonly string[]>;
-  /** How many entries are for providers that the config does not have. */
+  /** The number of entries for providers that the config lacks. */
   readonly others: number;
 }
 
-/** The prices that a list has for the providers of a config. */
+/** The prices in a list for the providers of a config. */
 export function selectPrices(list: ReadonlyMap<string, ListEntry>, providers: readonly ProviderConfig[]): Selection {
   const known = new Set([...list.values()].map(providerIn).filter((name) => name !== undefined));
   const matches = providers.map((provider) => matchOf(provider, known));
@@ -132,14 +132,14 @@ function modelsOf(
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Google's tool has a name of its own, and one price for each query, which its own dialect reports. */
+/** Google's tool has a separate name and one price per query, which only its own dialect reports. */
 function withGoogleSearch({ tools: { web_search: search, ...tools }, ...entry }: PriceEntry): PriceEntry {
   if (search === undefined) return { ...entry, tools };
   const call = [search, ...search.variants].reduce((most, each) => (each.call > most ? each.call : most), 0n);
   return { ...entry, tools: { ...tools, google_search: { call, variants: [] } } };
 }
 
-/** What its host calls a model: its name without that of the provider. Undefined for a variant. */
+/** The host's name for a model: the entry's name without the provider. Undefined for a variant. */
 function nameAtHost(key: string, listed: readonly string[]): string | undefined {
   const prefix = listed.map((each) => `${each}/`).find((each) => key.startsWith(each));
   const name = prefix === undefined ? key : key.slice(prefix.length);
@@ -147,7 +147,7 @@ function nameAtHost(key: string, listed: readonly string[]): string | undefined 
   return isVariant || name.startsWith('ft:') ? undefined : name;
 }
 
-/** Models that search whatever they are asked. */
+/** Models that always search. */
 function bundlesSearch(name: string, listed: readonly string[]): boolean {
   return listed.includes('perplexity') || /(?:^|[-_])search(?:$|[-_])/.test(name);
 }

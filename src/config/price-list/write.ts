@@ -1,4 +1,4 @@
-/** Writes the price file: one line for each model, and in the place of the old file only once it is whole. */
+/** Writes the price file with one line per model, and replaces the old file only when it is complete. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UserError } from '../../core/errors.ts';
@@ -6,14 +6,14 @@ import { resolveLinks, sync } from '../../core/files.ts';
 import { formatUsd } from '../../core/money.ts';
 import { type PriceEntry, type PriceFile, parsePriceFile } from '../price-file.ts';
 
-/** Readable by all, as far as the umask allows: a service has a user of its own, and there is no secret in it. */
+/** Readable by all users, as far as the umask permits: a service runs as its own user, and the file has no secrets. */
 const MODE = 0o644;
 
 const TITLE = `# Prices in USD per million tokens, written by \`inf-gw prices import\`, which replaces this file. A price in
 # the config wins over one in here. Check them: what this file says is what requests are charged.
 `;
 
-/** JSON below comments, which YAML reads as well: it takes a tenth of the time to read. One line for each model. */
+/** JSON below comments, with one line per model. YAML reads it as well, and JSON is parsed in a tenth of the time. */
 function priceFileText({ importedAt, source, providers }: PriceFile): string {
   const blocks = Object.entries(providers).map(([provider, models]) => {
     const lines = Object.entries(models).map(([name, entry]) => `    ${JSON.stringify(name)}: ${entryText(entry)}`);
@@ -23,7 +23,7 @@ function priceFileText({ importedAt, source, providers }: PriceFile): string {
   return `${TITLE}{ ${head}, "providers": {\n${blocks.join(',\n')}\n} }\n`;
 }
 
-/** Amounts are written as plain decimals. */
+/** Amounts are plain decimals. */
 function entryText(entry: PriceEntry): string {
   return flowMap(entry as unknown as Readonly<Record<string, unknown>>) ?? '{}';
 }
@@ -45,10 +45,10 @@ function valueText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? flowMap(value as Record<string, unknown>) : undefined;
 }
 
-/** Writes beside the file and renames: whatever fails, the old one stays as it was. Throws a UserError. */
+/** Writes a new file next to the old one and renames it, so that a failure leaves the old one intact. Throws a UserError. */
 export function writePriceFile(path: string, file: PriceFile): void {
   const text = priceFileText(file);
-  // What cannot be read again would keep the gateway from starting.
+  // An unreadable file would keep the gateway from starting.
   parsePriceFile(text, path);
   const target = resolveLinks(path);
   const draft = `${target}.new-${process.pid}`;
