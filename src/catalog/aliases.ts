@@ -1,8 +1,8 @@
-/** Other names for models, as clients have them built in: exact ones, and patterns with one `*`. Pure. */
+/** Resolves aliases of models: exact names, and patterns with one `*`. Pure. */
 
-/** One `*` in a name stands for any text without a slash, and in the model for the same text. */
+/** One `*` in a name matches any text without a slash, and inserts it into the model's id. */
 const ANY = '*';
-/** A name that can go into the journal: no blanks, no control characters, 200 characters at most. */
+/** A name that the journal may record: at most 200 characters, without blanks and control characters. */
 const NAME = /^[!-~]{1,200}$/;
 
 interface Pattern {
@@ -12,7 +12,7 @@ interface Pattern {
 
 export class Aliases {
   readonly #exact: ReadonlyMap<string, string>;
-  /** The one with the longest fixed text first. */
+  /** The patterns, those with the longest fixed text first. */
   readonly #patterns: readonly Pattern[];
 
   /** `aliases`: the id of a model for each name. */
@@ -24,7 +24,7 @@ export class Aliases {
       .sort((a, b) => b.name.length - a.name.length);
   }
 
-  /** The id that a name stands for, whether there is such a model or not. */
+  /** The id behind a name, whether the model exists or not. */
   idOf(name: string): string | undefined {
     const exact = this.#exact.get(name);
     if (exact !== undefined) return exact;
@@ -36,7 +36,7 @@ export class Aliases {
     return undefined;
   }
 
-  /** The names that stand for a model. Where a pattern leads many names to it, those are not listed. */
+  /** The aliases of a model. A pattern that maps many names to it is not expanded. */
   namesOf(id: string): string[] {
     const exact = [...this.#exact.keys()];
     const ofPatterns = this.#patterns
@@ -46,7 +46,7 @@ export class Aliases {
   }
 }
 
-/** `text` as `to` has it, if it is as `from` has it. */
+/** Matches `text` with the pattern `from`, and applies the match to the pattern `to`. Undefined without a match. */
 function replaced(from: string, to: string, text: string): string | undefined {
   const [head = '', tail = ''] = from.split(ANY);
   if (text.length < head.length + tail.length || !text.startsWith(head) || !text.endsWith(tail)) return undefined;

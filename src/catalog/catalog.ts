@@ -5,30 +5,30 @@ import { type ModelTerms, providerOf } from '../core/model-terms.ts';
 import { printableName } from '../core/printable.ts';
 import { Aliases } from './aliases.ts';
 
-/** A model that clients can name. */
+/** A model that clients can request. */
 export interface Model extends ModelTerms {
   /** `<provider>/<name>`. */
   readonly id: string;
   readonly provider: string;
-  /** False while its provider is not active: the variable with its credential is not set. */
+  /** False while its provider is inactive, because the variable of its credential is not set. */
   readonly active: boolean;
-  /** Names of fields that requests to its provider may not have. */
+  /** Fields that requests to its provider must not have. */
   readonly refuseFields: readonly string[];
-  /** Headers that they may not have. */
+  /** Headers that requests to its provider must not have. */
   readonly refuseHeaders: readonly RefusedHeader[];
-  /** The service tier that the headers of its provider set for requests without one. */
+  /** The service tier that the provider's headers set for requests without one. */
   readonly tierOfHeaders: string | undefined;
-  /** Tools of clients' own hosts that requests leave out when they are translated. */
+  /** Tools of the client's own host that translation leaves out. */
   readonly ignoreTools: readonly string[];
-  /** Whether its host keeps responses, each for the key that made it. */
+  /** Whether its host stores responses, each for the key that created it. */
   readonly keepsResponses: boolean;
-  /** Whether its host keeps them for clients of another provider. */
+  /** Whether its host also stores responses for another provider. */
   readonly sharesKeeper: boolean;
-  /** What its host speaks. */
+  /** The dialects of its host. */
   readonly dialects: readonly DialectName[];
 }
 
-/** A provider in the config, as far as the catalog needs it. */
+/** The fields of a configured provider that the catalog needs. */
 export interface CatalogSource {
   readonly name: string;
   readonly missingVariable: string | undefined;
@@ -41,27 +41,27 @@ export interface CatalogSource {
   readonly dialects: readonly DialectName[];
   readonly models: readonly (ModelTerms & {
     readonly name: string;
-    /** Where they are not those of the provider. */
+    /** Undefined if they are the provider's. */
     readonly dialects?: readonly DialectName[] | undefined;
   })[];
 }
 
-/** A model as a request names it. */
+/** A model as named in a request. */
 export interface NamedModel {
   readonly model: Model;
-  /** The name as it can be shown, if it is an alias of the model. */
+  /** The printable name, if it is an alias of the model. */
   readonly alias: string | undefined;
 }
 
-/** A model in the config that is not served. */
+/** A configured model that is not served. */
 export interface InactiveModel {
   readonly id: string;
   readonly provider: string;
-  /** The variable with the credential of the provider, which is not set. */
+  /** The variable of the provider's credential, which is not set. */
   readonly variable: string;
 }
 
-/** How many similar names are suggested for one that no model has, at most. */
+/** The maximum number of suggestions for an unknown name. */
 const MOST_NEAR = 3;
 
 interface ModelName {
@@ -70,16 +70,16 @@ interface ModelName {
 }
 
 export class Catalog {
-  /** Every model in the config, in its order. */
+  /** All configured models, in the order of the config. */
   readonly models: readonly Model[];
   readonly #active: ReadonlyMap<string, Model>;
-  /** The variable that each provider lacks which was left out. */
+  /** The unset variable of each provider that was left out. */
   readonly #missingVariables: ReadonlyMap<string, string | undefined>;
   readonly #aliases: Aliases;
-  /** The aliases of each model that were asked for: clients list them again and again. */
+  /** Cached aliases by model: clients list them often. */
   readonly #listed = new Map<string, readonly string[]>();
-  /** Made when it is first needed. */
-  /** What models are called: their ids, and aliases. */
+  /** Built on first use. */
+  /** The names of models: ids and aliases. */
   #names: readonly ModelName[] | undefined;
   #likenesses: Likenesses<ModelName> | undefined;
 
@@ -104,7 +104,7 @@ export class Catalog {
     this.#active = new Map(this.models.filter((model) => model.active).map((model) => [model.id, model]));
   }
 
-  /** The active model that a request means by a name: its id, or an alias of it. An id that exists wins. */
+  /** The active model with this id or alias. Ids take precedence. */
   named(name: string): NamedModel | undefined {
     const own = this.#active.get(name);
     if (own !== undefined) return { model: own, alias: undefined };
@@ -112,7 +112,7 @@ export class Catalog {
     return model && { model, alias: printableName(name) };
   }
 
-  /** The aliases of a model that can be listed. */
+  /** The aliases of a model that listings can show. */
   aliasesOf({ id }: Model): readonly string[] {
     const known = this.#listed.get(id);
     if (known !== undefined) return known;
@@ -121,7 +121,7 @@ export class Catalog {
     return names;
   }
 
-  /** The names of these models, ids or aliases, that are most like one that no model has. */
+  /** The names of `models`, ids or aliases, that resemble an unknown name most. */
   near(name: string, models: readonly Model[]): readonly { readonly id: string }[] {
     this.#names ??= this.models.flatMap((model) => [model.id, ...this.aliasesOf(model)].map((id) => ({ id, model })));
     this.#likenesses ??= new Likenesses(this.#names);
@@ -132,7 +132,7 @@ export class Catalog {
     return alike.filter(({ model }) => !named.has(model) && named.add(model)).slice(0, MOST_NEAR);
   }
 
-  /** The model with this name or alias, if the config has it and its provider is inactive. */
+  /** The inactive model with this id or alias, if the config has it. */
   inactive(name: string): InactiveModel | undefined {
     const isModel = (id: string) => this.models.some((each) => each.id === id);
     const id = isModel(name) ? name : this.#aliases.idOf(name);
@@ -142,12 +142,12 @@ export class Catalog {
     return variable === undefined ? undefined : { id, provider, variable };
   }
 
-  /** The fallbacks of a model that are not active. */
+  /** The inactive fallbacks of a model. */
   inactiveFallbacks({ fallback }: Model): readonly InactiveModel[] {
     return fallback.map((id) => this.inactive(id)).filter((model) => model !== undefined);
   }
 
-  /** The fallbacks of a model that a key with this allowlist may use, in their order. */
+  /** The fallbacks of a model that a key with this allowlist may call, in their order. */
   fallbacks({ fallback }: Model, allowlist: readonly string[] | null): Model[] {
     const models = fallback.map((id) => this.#active.get(id)).filter((model) => model !== undefined);
     return allowlist === null ? models : models.filter(({ id }) => allowlist.includes(id));

@@ -1,4 +1,4 @@
-/** What requests cost, and what is held for them. Pure. */
+/** Computes the costs and holds of requests. Pure. */
 import { type HostTool, rereadsFor, type ToolCalls } from '../core/host-tools.ts';
 import { type Media, type Modality, NO_MEDIA } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
@@ -8,14 +8,14 @@ import { isUnit } from '../core/units.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { dearestCall, foundTokens, leastOf, toolsFor } from './tool-cost.ts';
 
-/** Whether requests to a model may name a service tier: one that changes its prices must have prices in the config. */
+/** Whether requests to a model may name a service tier. A tier that changes prices must have prices in the config. */
 export function hasPriceFor(model: ModelTerms, serviceTier: string | undefined): boolean {
   return serviceTier === undefined || isOrdinaryTier(serviceTier) || model.serviceTiers.has(serviceTier);
 }
 
 /**
- * The prices of a request. `served` is the service tier that the host says it used, which counts where it has prices;
- * otherwise the one that was requested does.
+ * The prices of a request. `served`: the service tier that the host reports, which applies if it has prices; otherwise the
+ * requested tier applies.
  */
 export function pricesFor(model: ModelTerms, requested: string | undefined, served?: string): Prices {
   const tier = tierOf(model, requested, served);
@@ -23,8 +23,8 @@ export function pricesFor(model: ModelTerms, requested: string | undefined, serv
 }
 
 /**
- * The service tier whose prices a request has; undefined for the ordinary ones. `served`: as the host reports it, with the
- * values of priced fields behind it, each after a space.
+ * The service tier whose prices a request has; undefined for the ordinary ones. `served`: the host's report, followed by the
+ * values of priced fields, each after a blank.
  */
 export function tierOf(model: ModelTerms, requested: string | undefined, served?: string): string | undefined {
   const reported = served?.split(' ') ?? [];
@@ -39,13 +39,13 @@ function outputOf(model: ModelTerms, tier: string): Nanos {
   return model.serviceTiers.get(tier)?.output ?? 0n;
 }
 
-/** The prices that a request may turn out to have: a host may serve it at the ordinary speed, for example. */
+/** The possible prices of a request. For example, a host may serve a fast request at the ordinary speed. */
 export function possiblePrices(model: ModelTerms, requested: string | undefined): readonly Prices[] {
   const prices = pricesFor(model, requested);
   return requested !== undefined && fieldOfTier(requested) !== 'service_tier' ? [prices, model] : [prices];
 }
 
-/** The field and the value of a request whose price is missing. */
+/** The field and value of a request without a price. */
 export function unpricedTier(model: ModelTerms, tier: string): string {
   const field = fieldOfTier(tier);
   const priced = [...model.serviceTiers.keys()].filter((each) => fieldOfTier(each) === field).map(valueOfTier);
@@ -54,7 +54,7 @@ export function unpricedTier(model: ModelTerms, tier: string): string {
   return `${field}: this model has no price for ${JSON.stringify(valueOfTier(tier))}; expected one of ${expected}`;
 }
 
-/** The cost of a request that made these calls of tools. The sum is rounded up once, to the nanodollar. */
+/** The cost of a request with these tool calls. The sum is rounded up once, to the nanodollar. */
 export function usageCost(prices: Prices, usage: TokenUsage, calls: readonly ToolCalls[] = []): Nanos {
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = usage;
   const { cacheWriteTokens, cacheWrite1hTokens, cachedAudioTokens, cachedImageTokens } = parts;
@@ -89,12 +89,12 @@ type MediaPrices = Readonly<Record<'audioInput' | 'cachedAudioInput' | 'audioOut
 type ImagePrice = 'imageInput' | 'cachedImageInput' | 'imageOutput';
 
 /**
- * The dearest prices of any known model, in nanodollars per million tokens: gpt-4o-audio-preview and
- * gpt-4o-realtime-preview for audio, gemini-3-pro-image for images. Compared with LiteLLM's table
- * model_prices_and_context_window.json of 2026-07-24, fields `input_cost_per_audio_token`, `output_cost_per_audio_token`
- * and `output_cost_per_image_token`; only the retired previews of 2024-10 were dearer (audio at 100 and 200 USD). A request
- * that asks for a kind without a price is refused, so these apply only where a host reports tokens of a kind that neither
- * the request nor the name of the model let expect.
+ * The highest prices of any known model, in nanodollars per million tokens: gpt-4o-audio-preview and gpt-4o-realtime-preview
+ * for audio, gemini-3-pro-image for images. Compared with LiteLLM's table model_prices_and_context_window.json of
+ * 2026-07-24, fields `input_cost_per_audio_token`, `output_cost_per_audio_token` and `output_cost_per_image_token`; only the
+ * retired previews of 2024-10 were more expensive (audio at 100 and 200 USD). A request for a kind without a price is
+ * refused, so these prices apply only if a host reports tokens of a kind that neither the request nor the model's name
+ * predicted.
  */
 const DEAREST = {
   audioInput: 40n * NANOS_PER_USD,
@@ -102,7 +102,7 @@ const DEAREST = {
   imageOutput: 120n * NANOS_PER_USD,
 };
 
-/** Completes the prices of audio and images. Cached images get no discount where images have a price. */
+/** Completes the prices of audio and images. Cached images get no discount if images have a price. */
 export function mediaPrices(prices: Prices): MediaPrices {
   const { input, cachedInput, output } = prices;
   const isFree = input === 0n && output === 0n;
@@ -118,26 +118,26 @@ export function mediaPrices(prices: Prices): MediaPrices {
   };
 }
 
-/** What so many calls of a tool cost, in the terms of tokens. */
+/** The cost of tool calls, in the units of token costs. */
 function callsOf(calls: number, nanosPerCall: Nanos): PricedTokens {
   return { tokens: calls * 1_000_000, nanosPerMillion: nanosPerCall };
 }
 
-/** An estimate of tokens is at least so much of a real count. */
+/** Token estimates are at least this share of the real count. */
 export const LEAST_ESTIMATE = 0.9;
 
-/** What a request may use besides text. */
+/** Features of a request, other than text, that affect its price. */
 export interface Extras extends Media {
-  /** How long its host may keep what it writes to its prompt cache; undefined if it writes nothing. */
+  /** The lifetime of the host's cache entries for its input; undefined if it writes no cache. */
   readonly cacheWrite: '5m' | '1h' | undefined;
   /** The host's own tools that it may call. */
   readonly hostTools: readonly HostTool[];
 }
 
-/** What to hold for a request: its cost if all of its tokens had the highest price that they can have. */
+/** The hold of a request: its cost if each token had the highest possible price. */
 export function expectedCost(prices: Prices, inputTokens: number, outputTokens: number, extras: Extras): Nanos {
   const { cacheWrite: lifetime, hostTools } = extras;
-  // What tools find is input, too.
+  // Results of tools are input as well.
   const found = foundTokens(prices, hostTools);
   const listed = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE + found);
   const { input, cachedInput, cacheWrite: shortWrite, cacheWrite1h } = listed;
@@ -146,7 +146,7 @@ export function expectedCost(prices: Prices, inputTokens: number, outputTokens: 
     { tokens: inputTokens + found, nanosPerMillion: highest(cacheWrite, ...inputPrices(listed, extras)) },
     { tokens: outputTokens, nanosPerMillion: highest(...outputPrices(listed, extras)) },
   ];
-  // After a call the host goes on from the beginning, which is in its cache if it has one.
+  // After a call, the host reads the whole input again, from its cache if it has one.
   const readAgain = lifetime === undefined ? input : cachedInput;
   for (const tool of hostTools) {
     const rereads = isUnit(tool) ? 0 : rereadsFor(tool, tool.calls);
@@ -168,26 +168,26 @@ function outputPrices(prices: Prices, { speaks, draws }: Media): [Nanos, ...Nano
   return [prices.output, ...(speaks ? [audioOutput] : []), ...(draws ? [imageOutput] : [])];
 }
 
-/** What a million tokens of each kind of output cost in a request with so many estimated tokens of input. */
+/** The prices of a million output tokens of each kind, for a request with this estimated input. */
 export function outputPricesAt(prices: Prices, inputTokens: number): Readonly<Record<'text' | Modality, Nanos>> {
   const listed = pricesAtLength(prices, inputTokens / LEAST_ESTIMATE);
   const { audioOutput, imageOutput } = mediaPrices(listed);
   return { text: listed.output, audio: audioOutput, image: imageOutput };
 }
 
-/** Whether a request to the model can cost nothing. */
+/** Whether a request to the model can be free. */
 export function mayBeFree(model: ModelTerms): boolean {
   if (model.isWithoutTokenPrices) return [...model.tools.values()].some(({ call }) => call === 0n);
   const extras: Extras = { ...NO_MEDIA, cacheWrite: undefined, hostTools: toolsFor(model, model, []) };
   return [model, ...model.serviceTiers.values()].some((prices) => expectedCost(prices, 1, 1, extras) === 0n);
 }
 
-/** The prices of a request with so many input tokens. */
+/** The prices of a request with this number of input tokens. */
 export function pricesAtLength(prices: Prices, inputTokens: number): Prices {
   const { above } = prices;
   if (above === undefined || inputTokens <= above.tokens) return prices;
   const { input, cachedInput, output } = above;
-  // What is written to a cache costs a multiple of other input, rounded up to the nanodollar.
+  // Cache writes cost a multiple of other input, rounded up to the nanodollar.
   const scaled = (price: Nanos) =>
     prices.input === 0n ? highest(price, input) : highest(price, (price * input + prices.input - 1n) / prices.input);
   return {

@@ -1,11 +1,14 @@
-/** The audio and images of answers: which of them a model may return, and whether they have prices. Pure. */
+/** Audio and images in responses: which of them a model may return, and their prices. Pure. */
 
 import type { AskedModality, Modality } from '../core/modalities.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import type { Nanos } from '../core/money.ts';
 import { traitsOf } from './model-traits.ts';
 
-/** Whether answers may hold images: the request asks for them, the model returns them unasked, or the config prices them. */
+/**
+ * Whether responses may contain images: the request asks for them, the model returns them by default, or the config prices
+ * them.
+ */
 export function mayDraw(model: Pick<ModelTerms, 'upstream' | 'imageOutput'>, asked: readonly AskedModality[]): boolean {
   return model.imageOutput !== undefined || traitsOf(model).draws || asksFor('image', asked);
 }
@@ -14,7 +17,7 @@ export function asksFor(modality: Modality, asked: readonly AskedModality[]): bo
   return asked.some((each) => each.modality === modality);
 }
 
-/** The prices of audio and images that a model has, by their names in the config. */
+/** The audio and image prices of a model, by their names in the config. */
 export function mediaPricesOf(prices: Prices): readonly (readonly [name: string, price: Nanos])[] {
   const { audioInput, cachedAudioInput, audioOutput, imageInput, imageOutput } = prices;
   const named: readonly (readonly [name: string, price: Nanos | undefined])[] = [
@@ -27,13 +30,16 @@ export function mediaPricesOf(prices: Prices): readonly (readonly [name: string,
   return named.flatMap(([name, price]) => (price === undefined ? [] : [[name, price] as const]));
 }
 
-/** The price of each kind of answer, and its name in the config. */
+/** The price of each kind of output, and its name in the config. */
 const PRICES: Readonly<Record<Modality, { readonly field: string; readonly of: (prices: Prices) => unknown }>> = {
   audio: { field: 'audio_output', of: ({ audioOutput }) => audioOutput },
   image: { field: 'image_output', of: ({ imageOutput }) => imageOutput },
 };
 
-/** Names the first kind of answer to a request for text that has no price at the model, and the remedy; undefined if all have one. */
+/**
+ * Names the first kind of output that a text request may get and that has no price, with the remedy; undefined if all have
+ * prices.
+ */
 export function unpricedAnswers(model: ModelTerms, asked: readonly AskedModality[]): string | undefined {
   const unpriced = asked.find(({ modality }) => PRICES[modality].of(model) === undefined);
   if (unpriced !== undefined) {

@@ -1,23 +1,23 @@
 /**
- * What models do unless a request forbids it, by the names that their hosts have for them: run tools of the host, think,
- * and answer with images. As the hosts documented it in 2026-11. Pure.
+ * Default behaviour of models by their hosts' names: running the host's tools, reasoning, and returning images. As
+ * documented by the hosts in 2026-11. Pure.
  */
 import type { HostTool } from '../core/host-tools.ts';
 
-/** What a model does, of itself. */
+/** The default behaviour of a model. */
 export interface ModelTraits {
   readonly tools: readonly HostTool[];
   readonly thinks: boolean;
-  /** It may answer with images that no request has asked for. */
+  /** Whether it may return images without a request for them. */
   readonly draws: boolean;
-  /** The most output tokens that its host bills for an image. */
+  /** The maximum of output tokens that its host bills for an image. */
   readonly tokensPerImage: number;
 }
 
-/** By the terms of models: their names are matched with all these patterns once, and not for each request. */
+/** Cached by model: its name is matched with all patterns once. */
 const known = new WeakMap<object, ModelTraits>();
 
-/** `upstream`: the name that the host has for the model, such as `us.anthropic.claude-sonnet-5-v1:0`. */
+/** `upstream`: the host's name for the model, such as `us.anthropic.claude-sonnet-5-v1:0`. */
 export function traitsOf(model: { readonly upstream: string }): ModelTraits {
   let traits = known.get(model);
   if (traits === undefined) {
@@ -33,13 +33,13 @@ export function traitsOf(model: { readonly upstream: string }): ModelTraits {
   return traits;
 }
 
-/** A call is a request: these hosts bill a fee for each request, or report no calls. */
+/** Each request counts as one call: these hosts bill a fee per request, or do not report calls. */
 const UNASKED: readonly (readonly [names: RegExp, tool: string])[] = [
-  // OpenAI, also by way of Azure and OpenRouter: gpt-4o-search-preview, gpt-5-search-api.
+  // OpenAI, also through Azure and OpenRouter: gpt-4o-search-preview, gpt-5-search-api.
   [/-search-(?:preview|api)(?:-\d{4}-\d{2}-\d{2})?$/i, 'web_search'],
   // Perplexity: sonar, sonar-pro, sonar-reasoning-pro.
   [/^(?:.*\/)?sonar(?:-(?!deep-research).*)?$/i, 'web_search'],
-  // Perplexity's and Alibaba's, which bill searches, citations and reasoning by rates of their own.
+  // Perplexity and Alibaba bill searches, citations and reasoning at separate rates.
   [/(?:sonar|qwen)-deep-research/i, 'deep_research'],
   // OpenRouter's short form of its plugin.
   [/:online(?::|$)/i, 'web_search'],
@@ -53,13 +53,13 @@ function toolsRunBy(upstream: string): readonly HostTool[] {
   return Array.from(names, (name) => ({ ...call, name, calledAs: name }));
 }
 
-/** Hosts may show a summary of it, or nothing, and bill all of it. */
+/** Models that reason. Hosts bill all reasoning, even if they show only a summary or no part of it. */
 const THINKERS: readonly RegExp[] = [
-  // OpenAI's o1, o3 and o4, and all of its later ones: GPT-5 (but for that of ChatGPT), codex, gpt-oss.
+  // OpenAI's o1, o3 and o4, and all later models: GPT-5 (except ChatGPT's), codex, gpt-oss.
   /\bo[1-9]\b/,
   /\bgpt-(?!3|4|5-chat|audio|realtime|image)/,
   /\bcodex\b|\bcomputer-use\b|\bdeep-research\b/,
-  // Anthropic's from version 5 on. Before that, a request has to ask for it.
+  // Anthropic's models from version 5 on. For earlier ones, a request must enable it.
   /\bclaude-(?:fable|mythos)\b|\bclaude-[a-z]+-(?:[5-9]|\d\d)\b/,
   /\bgemini-(?:2\.5|[3-9]|\d\d|pro-latest|flash(?:-lite)?-latest)/,
   /\bgrok-(?:3-mini|[4-9]|\d\d|code)/,
@@ -70,7 +70,7 @@ const THINKERS: readonly RegExp[] = [
   /\bminimax-m\d|\bmagistral\b|\bseed-(?:1\.[6-9]|[2-9]|oss)/,
   /\b(?<!non-)(?:thinking|reasoning)\b/,
 ];
-/** Of the names above, those of models that do not think after all. */
+/** Exceptions to the names above: models that do not reason. */
 const OTHERS = /\bnon-(?:thinking|reasoning)\b/;
 
 function thinksUnlessTold(upstream: string): boolean {
@@ -79,15 +79,15 @@ function thinksUnlessTold(upstream: string): boolean {
 }
 
 /**
- * Google's (gemini-2.5-flash-image, gemini-2.0-flash-preview-image-generation, also by its nickname), OpenAI's
- * (gpt-5-image, gpt-image-1, chatgpt-image-latest) and xAI's, and families that make images alone. `-to-` marks models
- * that read images.
+ * Google's (gemini-2.5-flash-image, gemini-2.0-flash-preview-image-generation, also by its nickname), OpenAI's (gpt-5-image,
+ * gpt-image-1, chatgpt-image-latest) and xAI's models, and families that only produce images. `-to-` marks models that read
+ * images.
  */
 const DRAWERS =
   /\b(?:gemini|(?:chat)?gpt|grok|qwen)-(?:[\w.-]*-)?imag(?:e|ine)\b(?!-to-)|\bnano-banana|\b(?:imagen|dall-e|flux|seedream|recraft|ideogram|stable-diffusion)\b/i;
 const GOOGLES = /\bgemini\b|\bnano-banana/i;
 
-/** One of 4K. */
+/** An image of 4K. */
 const TOKENS_PER_IMAGE_OF_GOOGLE = 2_520;
-/** OpenAI's largest in the highest quality. */
+/** OpenAI's largest image in the highest quality. */
 const TOKENS_PER_IMAGE = 6_240;

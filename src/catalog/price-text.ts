@@ -1,7 +1,6 @@
 /**
- * The price of a request as the journal keeps it: compact, and readable without this program. USD per
- * million tokens as `input/cached input/output`, then what else applied:
- * `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22 as=fast`. Pure.
+ * The price of a request in the journal: compact, and readable without this program. USD per million tokens as `input/cached
+ * input/output`, then other conditions: `0.15/0.075/0.6 tier=flex above=200000 of=2026-11-22 as=fast`. Pure.
  */
 
 import type { ToolCalls } from '../core/host-tools.ts';
@@ -12,22 +11,22 @@ import type { TokenUsage } from '../core/usage.ts';
 import { mediaPrices, pricesAtLength, tierOf } from './cost.ts';
 import { dearestCall } from './tool-cost.ts';
 
-/** What decides on the price of a request, besides its model. */
+/** The properties of a request, other than its model, that determine its price. */
 export interface PriceFacts {
-  /** The service tier that was requested, and the one that the host says it used. */
+  /** The requested service tier, and the tier that the host reports. */
   readonly requestedTier: string | undefined;
   readonly servedTier?: string | undefined;
-  /** All input, with what is cached. */
+  /** All input, cached input included. */
   readonly inputTokens: number;
-  /** What has prices of its own; undefined if nothing has. */
+  /** Usage with separate prices; undefined without any. */
   readonly parts?: TokenUsage['parts'];
   /** Calls of the host's own tools. */
   readonly calls?: readonly ToolCalls[];
-  /** The name that the request gives the model, if that is not its id: visible characters alone. */
+  /** The name of the model in the request, if it is an alias: visible characters only. */
   readonly alias?: string | undefined;
 }
 
-/** `0.15/0.075/0.6` of prices that apply at any length: nearly every request has those. */
+/** Cached `0.15/0.075/0.6` of prices that apply at any length, as nearly all do. */
 const BASES = new WeakMap<Prices, string>();
 
 export function priceText(model: ModelTerms, facts: PriceFacts): string {
@@ -51,10 +50,10 @@ function baseText(prices: Prices): string {
   return text;
 }
 
-/** The prices of what there was. */
+/** The prices of the kinds of usage that occurred. */
 function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): string {
   const media = mediaPrices(prices);
-  // Images are ordinary input unless they have a price.
+  // Without a price, images are ordinary input.
   const imagesRead = prices.imageInput === undefined ? 0 : parts.imageInputTokens + parts.cachedImageTokens;
   const extras: readonly (readonly [name: string, tokens: number, price: Nanos])[] = [
     ['cache_write', parts.cacheWriteTokens, prices.cacheWrite],
@@ -72,8 +71,8 @@ function partsText(prices: Prices, parts: NonNullable<TokenUsage['parts']>): str
 }
 
 /**
- * The price of each kind of call that there was: `tools.web_search=0.01`, and of units how many: `per_search=0.002
- * units=3`, since no column of the journal says that. A request has one kind of them.
+ * The price of each kind of call that occurred, `tools.web_search=0.01`, and for units also their number, `per_search=0.002
+ * units=3`, since the journal has no column for it. A request has one kind of units.
  */
 function callsText(prices: Prices, calls: readonly ToolCalls[]): string {
   const texts = new Set<string>();
@@ -88,7 +87,7 @@ function callsText(prices: Prices, calls: readonly ToolCalls[]): string {
   return [...texts, units === 0 ? '' : ` units=${units}`].join('');
 }
 
-/** Without zeros at the end. */
+/** A decimal without trailing zeros. */
 function plainUsd(nanos: Nanos): string {
   return formatUsd(nanos).replace(/\.?0+$/, '');
 }

@@ -1,4 +1,4 @@
-/** Headers that the provider of a model refuses: some hosts change a price by a header, and not by the body. Pure. */
+/** Headers that the provider of a model refuses, for hosts that change prices by a header. Pure. */
 import { printableName } from '../core/printable.ts';
 import type { Model } from './catalog.ts';
 import { hasLongContext, isLongContextBeta } from './long-context.ts';
@@ -7,7 +7,7 @@ type Refusing = Pick<Model, 'refuseHeaders' | 'above' | 'contextWindow'>;
 
 const BETA_HEADER = 'anthropic-beta';
 
-/** The problem of a model with the headers of a request, by their names in lower case; undefined if there is none. */
+/** The problem of a model with the headers of a request, by their lower-case names; undefined without one. */
 export function headerProblem(model: Refusing, headers: Readonly<Record<string, string>>): string | undefined {
   for (const [name, sent] of Object.entries(headers)) {
     const problem = valueProblem(model, name, sent.split(','), { where: name, what: 'header' });
@@ -16,7 +16,7 @@ export function headerProblem(model: Refusing, headers: Readonly<Record<string, 
   return undefined;
 }
 
-/** The same of betas that a field of the body names in place of the header. */
+/** The same for betas that a field of the body names. */
 export function betaProblem(model: Refusing, field: string, betas: readonly string[]): string | undefined {
   return valueProblem(model, BETA_HEADER, betas, { where: printableName(field), what: 'field' });
 }
@@ -35,7 +35,7 @@ function valueProblem(
       return `${where}: requests to this provider may not have ${printableName(found.trim())} in this ${what}`;
   }
   if (header !== BETA_HEADER || hasLongContext(model)) return undefined;
-  // A beta must not open a dearer context at the plain price.
+  // A beta must not open a long context at the ordinary price.
   const asked = values.find((each) => isLongContextBeta(each.trim().toLowerCase()));
   return asked === undefined ? undefined : `${where}: ${printableName(asked.trim())}: ${UNPRICED_CONTEXT}`;
 }

@@ -1,4 +1,4 @@
-/** What calls of the host's own tools cost, and which of them have no price. Pure. */
+/** The cost of calls of the host's own tools, and tools without prices. Pure. */
 
 import type { HostTool, ToolCalls, ToolSetting, ToolUse } from '../core/host-tools.ts';
 import { unexpectedTag } from '../core/host-tools.ts';
@@ -8,8 +8,8 @@ import { isUnit, unitText } from '../core/units.ts';
 import { traitsOf } from './model-traits.ts';
 
 /**
- * The tools that a request to a model may call: the tools that it asks for, and the tools that the model runs unasked.
- * `prices`: of the service tier of the request.
+ * The tools that a request may call: the tools in the request, and the model's default tools. `prices`: of the request's
+ * service tier.
  */
 export function toolsFor(
   model: Pick<ModelTerms, 'upstream'>,
@@ -18,23 +18,23 @@ export function toolsFor(
 ): readonly HostTool[] {
   const unasked = traitsOf(model).tools;
   if (asked.length === 0) return withMaxima(unasked, prices);
-  // What is billed by tokens alone has no price of its units.
+  // Requests billed only by tokens have no prices of units.
   const billed = asked.some(isUnit) ? asked.filter((tool) => !isUnit(tool) || prices.has(tool.name)) : asked;
   const others = unasked.filter(({ calledAs }) => !billed.some((tool) => tool.calledAs === calledAs));
   return withMaxima(others.length === 0 ? billed : [...billed, ...others], prices);
 }
 
-/** The tools with the maxima of their prices, where no field of the request can set one. */
+/** Tools with the maximum of calls from their prices, if no field of the request sets one. */
 function withMaxima(tools: readonly HostTool[], prices: Prices['tools']): readonly HostTool[] {
   const maximumOf = (tool: HostTool) => (tool.isUnbounded ? prices.get(tool.name)?.maxCalls : undefined);
   if (tools.every((tool) => maximumOf(tool) === undefined)) return tools;
   return tools.map((tool) => ({ ...tool, calls: maximumOf(tool) ?? tool.calls }));
 }
 
-/** Many times what any host has. */
+/** Many times the number at any host. */
 const MAX_TOOLS = 100;
 
-/** The first tool, or field of one, that has no price. Undefined if all have one. */
+/** The first tool, or field of a tool, without a price. Undefined if all have one. */
 export function toolProblem(prices: Prices, tools: readonly HostTool[]): string | undefined {
   const excess = tools[MAX_TOOLS];
   if (excess !== undefined) return `${excess.where}: expected at most ${MAX_TOOLS} of the provider's own tools`;
@@ -55,18 +55,18 @@ export function toolProblem(prices: Prices, tools: readonly HostTool[]): string 
   return undefined;
 }
 
-/** The setting to blame: one that no variant has, else the last of those that none has together. */
+/** The setting to report: one that no variant has, otherwise the last of a combination that no variant has. */
 function unpricedSetting({ variants }: ToolPrice, settings: readonly ToolSetting[]): ToolSetting {
   const unusual = settings.filter(({ value, isUsual }) => value !== undefined && !isUsual);
   const unknown = unusual.find(({ field, value }) => !variants.some(({ fields }) => fields.get(field) === value));
   return (unknown ?? unusual.at(-1)) as ToolSetting;
 }
 
-/** The prices that calls with these settings may have; none if no price is for them. */
+/** The possible prices of calls with these settings; empty if no price matches. */
 function fittingPrices(price: ToolPrice, settings: readonly ToolSetting[]): readonly ToolVariant[] {
   const all = allPrices(price);
   if (price.isFlat) return all;
-  // What costs nothing costs nothing however it is set.
+  // A tool without cost is free in all variants.
   if (all.every(({ call, tokens }) => call === 0n && tokens === 0)) return all;
   const unusual = settings.filter(({ value, isUsual }) => value !== undefined && !isUsual);
   const has = (field: string, value: string | undefined) =>
@@ -80,7 +80,7 @@ function fittingPrices(price: ToolPrice, settings: readonly ToolSetting[]): read
   return fitting.filter((each) => !certain.some((other) => isNarrower(other, each)));
 }
 
-/** Whether a price is for what another one is for, and says more of it. */
+/** Whether a price covers the same calls as another one and is more specific. */
 function isNarrower({ fields }: ToolVariant, { fields: wider }: ToolVariant): boolean {
   return fields.size > wider.size && [...wider].every(([field, value]) => fields.get(field) === value);
 }
@@ -92,16 +92,16 @@ function allPrices({ variants, ...base }: ToolPrice): readonly ToolVariant[] {
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
-/** What a call costs, and brings in, at most. */
+/** The maximum cost of a call, and of its result in tokens. */
 export interface DearestCall extends CallPrice {
   readonly mostTokens: number;
-  /** Such as `web_search`, or `image_generation(quality:high,size:1024x1024)` for a variant. */
+  /** `web_search`, or for a variant `image_generation(quality:high,size:1024x1024)`. */
   readonly text: string;
 }
 
 /**
- * The dearest that a call of one of these tools can be. `reported`: how the host says that the tool was set. Where no
- * price is for that, any of them may be. A tool without a price costs nothing.
+ * The highest cost of a call of one of these tools. `reported`: the settings that the host reports. If no price matches
+ * them, any price of the tool may apply. A tool without a price is free.
  */
 export function dearestCall(
   prices: Prices,
@@ -126,7 +126,7 @@ export function dearestCall(
   return dearest;
 }
 
-/** The settings with what the host reports of those that decide on the price. */
+/** The settings, overridden by reported ones that determine the price. */
 function asReported(
   { variants }: ToolPrice,
   settings: readonly ToolSetting[],
@@ -145,7 +145,9 @@ function variantText(name: string, fields: ReadonlyMap<string, string>): string 
   return `${name}(${values.join(',')})`;
 }
 
-/** What is billed of what a request has made with its tools: of a unit that has a least, no fewer, also if it made none. */
+/**
+ * The billed calls and units of a request. A unit with a minimum is billed at least this often, even if it did not occur.
+ */
 export function withLeast(
   prices: Prices,
   tools: readonly HostTool[],
@@ -158,19 +160,19 @@ export function withLeast(
     .filter(({ count }) => count > 0);
 }
 
-/** The fewest that a request costs of one of these; 0 for any number. */
+/** The minimum number of billed units; 0 without one. */
 export function leastOf({ tools }: Prices, uses: readonly ToolUse[]): number {
   return Math.max(0, ...uses.map(({ name }) => tools.get(name)?.least ?? 0));
 }
 
-/** The most input tokens that the tools of a request may bring in. */
+/** The maximum of input tokens from a request's tools. */
 export function foundTokens(prices: Prices, tools: readonly HostTool[]): number {
   const calls = tools.map((tool) => ({ count: tool.calls, of: [tool], reported: {} }));
-  // More than any limit lets through.
+  // More than any limit admits.
   return Math.min(foundByCalls(prices, calls), MAX_TPM);
 }
 
-/** The most input tokens that calls may have brought in. `mostTokens` of a price bounds all calls of a tool together. */
+/** The maximum of input tokens from past calls. `mostTokens` of a price bounds all calls of a tool together. */
 export function foundByCalls(prices: Prices, calls: readonly ToolCalls[]): number {
   if (calls.length === 0) return 0;
   const found = new Map<string, { tokens: number; most: number }>();

@@ -1,16 +1,16 @@
-/** Which requests a model has prices for: some kinds are billed by units, and others by tokens. Pure. */
+/** Checks whether a model has prices for a request: some dialects are billed by units, others by tokens. Pure. */
 import type { DialectName } from '../core/dialects.ts';
 import type { ToolSetting } from '../core/host-tools.ts';
 import type { ModelTerms, Prices } from '../core/model-terms.ts';
 import type { Nanos } from '../core/money.ts';
 import { isUnit, type Unit, unitName } from '../core/units.ts';
 
-/** How requests of a dialect can be priced that may be billed by units. */
+/** The pricing of a dialect that may be billed by units. */
 interface Pricing {
   readonly units: readonly Unit[];
-  /** Whether tokens of the model have the prices that these requests need. */
+  /** Whether the model has the token prices that these requests need. */
   hasTokenPrices(model: ModelTerms): boolean;
-  /** What to set in the config. */
+  /** The setting to add to the config. */
   readonly remedy: string;
 }
 
@@ -45,14 +45,14 @@ const PRICINGS: Partial<Record<DialectName, Pricing>> = {
   rerank: { units: ['search'], hasTokenPrices: isPricedByTokens, remedy: 'its input and output, or per: { search }' },
 };
 
-/** Why a model has no price for the requests of a dialect, and what to set; undefined if it has one. */
+/** The reason why a model has no price for requests of a dialect, with the setting to add; undefined if it has one. */
 export function unpricedFor(model: ModelTerms, dialect: DialectName): string | undefined {
   const { units = [], hasTokenPrices = isPricedByTokens, remedy = 'its input and output' } = PRICINGS[dialect] ?? {};
   const isPriced = units.some((unit) => model.tools.has(unitName(unit))) || hasTokenPrices(model);
   return isPriced ? undefined : `model: this model has no price for ${dialect}; have ${remedy} set`;
 }
 
-/** Names a field that may be the number of images and is in no variant of their price; undefined if there is none. */
+/** Names a field that may be the number of images and is in no variant of their price; undefined without one. */
 export function otherNumberProblem({ tools }: Prices, numbers: readonly ToolSetting[]): string | undefined {
   const price = tools.get(unitName('image'));
   const isFree = price !== undefined && [price, ...price.variants].every(({ call }) => call === 0n);
@@ -64,7 +64,7 @@ export function otherNumberProblem({ tools }: Prices, numbers: readonly ToolSett
   );
 }
 
-/** What a model's units cost where they cost anything, by their names: of those with variants the price without any. */
+/** The prices of a model's units, by name; with variants, the price without variants. */
 export function unitPricesOf({ tools }: Pick<ModelTerms, 'tools'>): readonly (readonly [name: string, price: Nanos])[] {
   return [...tools].flatMap(([name, { call }]) => (isUnit({ name }) && call > 0n ? [[name, call] as const] : []));
 }
