@@ -115,7 +115,7 @@ function printNext({ config, providers, isNew, made }: InitReport): void {
   printAgents(config);
 }
 
-/** The agents that are installed here, with the commands that start them. */
+/** The installed agents, with the commands that start them. */
 function printAgents({ path }: Config): void {
   const agents = installedClients();
   if (agents.length === 0) return;

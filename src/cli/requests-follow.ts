@@ -19,7 +19,7 @@ import type { State } from './state.ts';
 const EVERY_MS = 1_000;
 
 /**
- * Asks the gateway each second for the requests that have ended, and reads each from the journal. Returns when the gateway
+ * Asks the gateway each second for ended requests, and reads each from the journal. Returns when the gateway
  * stops. Throws a UserError if none runs at first.
  */
 export async function followRequests(
@@ -51,7 +51,7 @@ export async function followRequests(
 const KEY_COLUMNS = 16;
 const MODEL_COLUMNS = 28;
 
-/** One line for a request that has ended, in columns of fixed widths: later lines must not move. */
+/** One line for an ended request, in columns of fixed widths: later lines must not move. */
 export function followedLine(request: RequestRecord, { room, paint }: Look): string {
   const { end, key, model, id } = request;
   const outcome = end?.outcome ?? 'ok';

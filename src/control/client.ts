@@ -22,19 +22,16 @@ import {
   type TakeoverOffer,
 } from './protocol.ts';
 
-/** How long an answer may take, in milliseconds. */
+/** The timeout of a response, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const SLOW = `no answer within ${TIMEOUT_MS / 1000} s`;
-/** A snapshot of 10,000 keys and all requests in flight has some 10 million. */
+/** The maximum size of a response. A snapshot of 10,000 keys and all requests in flight has some 10 million bytes. */
 const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024;
 const MAX_SHOWN_CHARACTERS = 200;
 /** Connection errors that mean that no gateway runs. */
 const NOT_RUNNING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET', 'EPIPE']);
 
-/**
- * A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does
- * not answer.
- */
+/** A snapshot of the gateway; undefined if none runs. Throws a UserError if a gateway runs but does not respond. */
 export async function readSnapshot(
   socketPath: string,
   query: Partial<SnapshotQuery> = {},
@@ -45,19 +42,19 @@ export async function readSnapshot(
   throw unintelligible(socketPath);
 }
 
-/** The models that the gateway serves; undefined if none runs, or it is too old to say. Throws a UserError as above. */
+/** The models that the gateway serves; undefined if no gateway runs, or it is too old. Throws as `readSnapshot` does. */
 export async function readModels(socketPath: string): Promise<readonly ModelRow[] | undefined> {
   const answer = await ask(socketPath, 'GET', PATHS.models, [200, 404]);
   return answer?.status === 200 ? (answer.value as ModelRow[]) : undefined;
 }
 
-/** What the gateway has refused lately; undefined if none runs, or it is too old to say. Throws a UserError as above. */
+/** The gateway's recent refusals; undefined if no gateway runs, or it is too old. Throws as `readSnapshot` does. */
 export async function readRefusals(socketPath: string, query: RefusalQuery): Promise<RefusalPage | undefined> {
   const answer = await ask(socketPath, 'GET', `${PATHS.refusals}?${encodeRefusalQuery(query)}`, [200, 404]);
   return answer?.status === 200 ? (answer.value as RefusalPage) : undefined;
 }
 
-/** How often a key was refused in the last hour, by reason; undefined as above. */
+/** The refusals of a key in the last hour, by reason; undefined as above. */
 export async function readRefusedMinutes(
   socketPath: string,
   keyId: string,
@@ -68,8 +65,8 @@ export async function readRefusedMinutes(
 }
 
 /**
- * Whether a provider refuses the gateway's key, as the gateway itself finds out; undefined if it does not, if no gateway runs, or
- * if it is too old to say. Throws a UserError as above.
+ * Whether a provider refuses the gateway's key, as checked by the gateway. Undefined if it does not, if no gateway runs, or
+ * if the gateway is too old. Throws as `readSnapshot` does.
  */
 export async function readKeyRefusal(socketPath: string, provider: string): Promise<KeyRefusal | undefined> {
   const query = new URLSearchParams({ provider });
@@ -78,10 +75,7 @@ export async function readKeyRefusal(socketPath: string, provider: string): Prom
   return isRefusal ? (answer.value as unknown as KeyRefusal) : undefined;
 }
 
-/**
- * Makes the gateway reload its config. False if none runs. Throws a UserError with the problems of
- * the config.
- */
+/** Makes the gateway reload its config. False if no gateway runs. Throws a UserError with the config's problems. */
 export async function reloadConfig(socketPath: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', PATHS.reload, [200, 409]);
   if (answer === undefined) return false;
@@ -89,10 +83,7 @@ export async function reloadConfig(socketPath: string): Promise<boolean> {
   return true;
 }
 
-/**
- * Asks the gateway to hand over to this process; undefined if none runs. Throws a UserError if it does
- * not.
- */
+/** Asks the gateway to hand over to this process; undefined if no gateway runs. Throws a UserError if it refuses. */
 export async function askToHandOver(socketPath: string, offer: TakeoverOffer): Promise<Greeting | undefined> {
   const query = new URLSearchParams(Object.entries(offer).map(([name, number]) => [name, String(number)]));
   const answer = await ask(socketPath, 'POST', `${PATHS.takeOver}?${query}`, [200, 404, 409]);
@@ -105,13 +96,13 @@ export async function askToHandOver(socketPath: string, offer: TakeoverOffer): P
   );
 }
 
-/** Aborts a request in flight. False if no request in flight has this id, or no gateway runs. */
+/** Aborts a request in flight. False if no request in flight has this id, or if no gateway runs. */
 export async function stopRequest(socketPath: string, id: string): Promise<boolean> {
   const answer = await ask(socketPath, 'POST', `${PATHS.stopRequest}?id=${encodeURIComponent(id)}`, [200, 404]);
   return answer?.status === 200;
 }
 
-/** What would happen to a body at the gateway; undefined if none runs. Throws a UserError as above. */
+/** The gateway's explanation of a body; undefined if no gateway runs. Throws as `readSnapshot` does. */
 export async function explainBody(
   socketPath: string,
   { keyId, path, user, body }: ExplainQuestion,
@@ -131,17 +122,14 @@ export async function explainBody(
   );
 }
 
-/** What a feed reports. */
+/** The reader of a feed. */
 export interface FeedEvents {
   onSnapshot(snapshot: Snapshot): void;
   /** The feed has ended, or no gateway runs. Not called after `close()`. */
   onEnd(): void;
 }
 
-/**
- * Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns
- * the socket.
- */
+/** Follows the gateway until it ends or `close()` is called. Throws a UserError if another user owns the socket. */
 export function followGateway(
   socketPath: string,
   query: Partial<SnapshotQuery>,
@@ -178,7 +166,7 @@ export function followGateway(
   };
 }
 
-/** Throws a UserError if another user could have made the socket, or has. */
+/** Throws a UserError if another user owns the socket, or could replace it. */
 function assertOwn(socketPath: string): void {
   if (!isInPrivateFolder(socketPath)) return;
   const owner = lstatSync(socketPath, { throwIfNoEntry: false })?.uid;
@@ -195,14 +183,11 @@ function assertOwn(socketPath: string): void {
 
 interface Answer {
   readonly status: number;
-  /** As JSON. */
+  /** Sent as JSON. */
   readonly value: unknown;
 }
 
-/**
- * Sends a request. Undefined if no gateway runs. Throws a UserError for any other failure, and for
- * an unexpected status.
- */
+/** Sends a request; undefined if no gateway runs. Throws a UserError for any other failure, and for an unexpected status. */
 async function ask(
   socketPath: string,
   method: string,
@@ -212,7 +197,7 @@ async function ask(
 ): Promise<Answer | undefined> {
   try {
     assertOwn(socketPath);
-    // A gateway that starts asks this as well, and mostly there is none. Where it may not look, this throws.
+    // A starting gateway also asks here, usually without finding another one. Throws if the folder is inaccessible.
     if (lstatSync(socketPath, { throwIfNoEntry: false }) === undefined) return undefined;
     const response = await open(socketPath, method, path, body);
     const text = await textOf(response);
@@ -220,7 +205,7 @@ async function ask(
     if (!expected.includes(status))
       throw new Error(`unexpected answer ${status} ${text.slice(0, MAX_SHOWN_CHARACTERS)}`);
     const value = JSON.parse(text) as unknown;
-    // An object, or an array of them.
+    // An object or an array of objects.
     if (typeof value !== 'object' || value === null) throw unintelligible(socketPath);
     return { status, value };
   } catch (error) {
@@ -237,7 +222,7 @@ function unintelligible(socketPath: string): UserError {
   );
 }
 
-/** Whoever answers, it ends in time and within bounds. */
+/** Bounds the size and time of a response, whichever process sends it. */
 async function textOf(response: IncomingMessage): Promise<string> {
   const timer = setTimeout(() => response.destroy(new Error(SLOW)), TIMEOUT_MS);
   try {

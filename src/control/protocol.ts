@@ -1,4 +1,4 @@
-/** The protocol of the control socket: where the socket is, its paths, queries and answers. */
+/** The protocol of the control socket: its location, paths, queries and responses. */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,20 +17,17 @@ import {
   type UpstreamHealth,
 } from '../observe/worker-snapshot.ts';
 
-/**
- * The longest path a socket can have, in bytes: 104 on macOS and 108 on Linux, minus the
- * terminating zero.
- */
+/** The maximum length of a socket's path in bytes: 104 on macOS and 108 on Linux, minus the terminating zero. */
 const MAX_SOCKET_BYTES = 103;
 
-/** What a service manager makes for the gateway. It is the same for whoever runs a command. */
+/** The folder that a service manager creates for the gateway. It is the same for every user. */
 const SERVICE_FOLDER = '/run/inf-gw';
-/** In the folders of a user, who may be several gateways. */
+/** Folders of a user, who may run several gateways. */
 const OWN_FOLDER = 'inf-gw';
 
 /**
- * The control socket of a gateway. With a state file it is beside that, unless that path is too long
- * for a socket; otherwise it is in a folder that is closed to other users.
+ * The control socket of a gateway. With a state file it is next to the file, unless the path is too long for a socket;
+ * otherwise it is in a folder that other users cannot open.
  */
 export function socketPathOf({ state, node }: { readonly state: StateLocation; readonly node: string }): string {
   switch (state.kind) {
@@ -40,7 +37,7 @@ export function socketPathOf({ state, node }: { readonly state: StateLocation; r
       return Buffer.byteLength(beside) <= MAX_SOCKET_BYTES ? beside : privatePath(digestOf(path));
     }
     case 'postgres': {
-      // Not the user: operators may sign in as another one than the gateway.
+      // The user is not part of the name: operators may be other users than the gateway's.
       const { host, port, database } = state.address;
       return privatePath(digestOf(JSON.stringify([host, port, database, node])));
     }
@@ -48,15 +45,15 @@ export function socketPathOf({ state, node }: { readonly state: StateLocation; r
 }
 
 /**
- * In the first of the folders that has such a socket, or else that can be used: a gateway and a command of one user may
- * have different environments.
+ * The first folder with such a socket, or else the first usable one: a gateway and a command of the same user may have
+ * different environments.
  */
 function privatePath(digest: string): string {
   const paths = privateFolders(process.env).map((folder) => join(folder, `${digest}-control`));
   return paths.find((path) => existsSync(path)) ?? (paths[0] as string);
 }
 
-/** The folders that there are for sockets, the best first: the last can always be made. */
+/** The folders for sockets in order of preference. The last can always be created. */
 function privateFolders({ XDG_RUNTIME_DIR: given = '' }: NodeJS.ProcessEnv): string[] {
   const runtime = [given, `/run/user/${ownUid()}`].filter((folder) => isAbsolute(folder) && isWritable(folder));
   return [
@@ -79,7 +76,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Whether a socket is in one of the folders above, and not beside a state. */
+/** Whether a socket is in one of these folders rather than next to a state file. */
 export function isInPrivateFolder(socketPath: string): boolean {
   return privateFolders(process.env).includes(dirname(socketPath));
 }
@@ -95,10 +92,7 @@ export const PATHS = {
   feed: '/feed',
   /** GET: the models that the gateway serves, as an array of {@link ModelRow}. */
   models: '/models',
-  /**
-   * POST: reloads the config. 200, or 409 with a {@link ReloadProblem}; the gateway then keeps its
-   * config.
-   */
+  /** POST: reloads the config. 200, or 409 with a {@link ReloadProblem} while the gateway keeps its config. */
   reload: '/reload',
   /** POST: shuts down as SIGTERM does. */
   drain: '/drain',
@@ -107,11 +101,11 @@ export const PATHS = {
    * it expects at {@link meetingPath}. 200 with a {@link Greeting}, or 409 with a {@link ReloadProblem}.
    */
   takeOver: '/take-over',
-  /** POST `?key=` and maybe `&path=`, with a body: an {@link Explanation} of what would happen to it. */
+  /** POST `?key=`, optionally `&path=`, with a body: its {@link Explanation}. */
   explain: '/explain',
   /** GET, with a {@link RefusalQuery} in the URL: a {@link RefusalPage}. */
   refusals: '/refusals',
-  /** GET `?key=`: how often the key was refused in the last hour, as an array of {@link RefusedMinutes}. */
+  /** GET `?key=`: the refusals of the key in the last hour, as an array of {@link RefusedMinutes}. */
   refusedMinutes: '/refused-minutes',
   /** GET `?provider=`: a {@link KeyRefusal}, or `{}` if the provider does not refuse the gateway's key. */
   keyRefusal: '/key-refusal',
@@ -129,7 +123,7 @@ const QUERY_NAMES = {
   firstByteSteps: 'first_byte_steps',
 } as const;
 
-/** A query as it is sent. Fields that are left out have the values of {@link EVERYTHING}. */
+/** Encodes a query. Missing fields have the values of {@link EVERYTHING}. */
 export function encodeQuery({ keyIds = [], ...numbers }: Partial<SnapshotQuery>): string {
   const params = new URLSearchParams();
   if (keyIds.length > 0) params.set('keys', keyIds.join());
@@ -139,7 +133,7 @@ export function encodeQuery({ keyIds = [], ...numbers }: Partial<SnapshotQuery>)
   return String(params);
 }
 
-/** The query that was sent. A number that cannot be read counts as 0. */
+/** Decodes a query. An unreadable number counts as 0. */
 export function decodeQuery(params: URLSearchParams): SnapshotQuery {
   const numberOf = (field: keyof typeof QUERY_NAMES): number => {
     const number = Number(params.get(QUERY_NAMES[field]) ?? EVERYTHING[field]);
@@ -156,7 +150,7 @@ export function decodeQuery(params: URLSearchParams): SnapshotQuery {
   };
 }
 
-/** The most refusals of one answer. */
+/** The maximum of refusals in a response. */
 const MAX_REFUSED_ROWS = 100_000;
 
 export function encodeRefusalQuery({ id, keyId, user, sinceMs, untilMs, limit }: RefusalQuery): string {
@@ -165,7 +159,7 @@ export function encodeRefusalQuery({ id, keyId, user, sinceMs, untilMs, limit }:
   return String(new URLSearchParams(named));
 }
 
-/** The query that was sent. A number that cannot be read leaves its condition out. */
+/** Decodes a query. An unreadable number removes its filter. */
 export function decodeRefusalQuery(params: URLSearchParams): RefusalQuery {
   const numberOf = (name: string) => {
     const text = params.get(name);
@@ -181,18 +175,18 @@ export function decodeRefusalQuery(params: URLSearchParams): RefusalQuery {
   };
 }
 
-/** The query for the next event of a feed: what is new since a snapshot. */
+/** The query for the next event of a feed: changes since a snapshot. */
 export function nextQuery(query: SnapshotQuery, snapshot: Snapshot): SnapshotQuery {
   const { seconds, minutes, recent, now_ms: nowMs } = snapshot;
   return {
     ...query,
-    // The last second, minute and millisecond may not be over, so they are sent again. A clock that
-    // was set back must not hide what ends next.
+    // The last second, minute and millisecond may be incomplete, so they are sent again. After the clock is set back, the
+    // next ended requests must not be skipped.
     sinceS: seconds.at(-1)?.at_s ?? query.sinceS,
     minutesSinceS: minutes.at(-1)?.at_s ?? query.minutesSinceS,
     endedSinceMs: Math.min(recent.at(-1)?.ended_at_ms ?? query.endedSinceMs, nowMs),
-    // The first event fills the reader's list; however busy the gateway is, later ones bring no
-    // more rows than it shows.
+    // The first event fills the reader's list. Later events contain at most as many rows as the list shows, however busy the
+    // gateway is.
     maxEnded: Math.min(query.maxEnded, query.maxLive),
   };
 }
@@ -204,53 +198,53 @@ export interface TrafficRow {
   readonly requests: number;
   readonly tokens: number;
   readonly cost_usd: string;
-  /** Answers with an error, by code. */
+  /** Error responses by code. */
   readonly errors: Readonly<Record<string, number>>;
   /** Times to the first byte, as counted by `src/observe/histogram.ts`, without empty buckets at the end. */
   readonly first_byte: readonly number[];
 }
 
-/** What a key is doing at the moment. In a shared database, spending and refusals are those of this gateway. */
+/** The present activity of a key. In a shared database, charges and refusals are this gateway's only. */
 export interface KeyActivityRow {
   readonly id: string;
   /** In the last 60 seconds. */
   readonly requests: number;
-  /** In the last 60 seconds, plus what requests in flight reserve. */
+  /** In the last 60 seconds, plus the reservations of requests in flight. */
   readonly tokens: number;
   /** Requests in flight. */
   readonly open: number;
-  /** What it was charged in the last 60 seconds. */
+  /** Charges in the last 60 seconds. */
   readonly usd_per_min: string;
-  /** How often it was refused in the last 60 seconds. */
+  /** Refusals in the last 60 seconds. */
   readonly refused: number;
   /**
-   * What it was charged in each 5 of the last 60 seconds, in billionths of a USD, the oldest first; the last
-   * number is still growing. Empty unless the key is among the busiest.
+   * Charges in each 5 of the last 60 seconds, in billionths of a USD, the oldest first; the last figure is still growing.
+   * Empty unless the key is among the busiest.
    */
   readonly history: readonly number[];
 }
 
-/** A model in the config of the gateway. Prices are in USD per million tokens. */
+/** A model in the gateway's config. Prices are in USD per million tokens. */
 export interface ModelRow {
   readonly id: string;
   readonly provider: string;
   readonly upstream: string;
-  /** Null, like the other prices of tokens, where it is billed by the piece alone. */
+  /** Null, like the other token prices, if the model is billed by units only. */
   readonly input_usd: string | null;
   readonly cached_input_usd: string | null;
   readonly output_usd: string | null;
-  /** The prices of audio and images, such as `audio_input_usd`; undefined from a gateway that sends none. */
+  /** Prices of audio and images, such as `audio_input_usd`; undefined from an older gateway. */
   readonly media?: Readonly<Record<string, string>>;
   readonly active: boolean;
-  /** What its clients can speak; undefined from a gateway that does not say it. */
+  /** The dialects of its clients; undefined from an older gateway. */
   readonly dialects?: readonly string[];
-  /** Other names of it; undefined from a gateway that knows none. */
+  /** Its aliases; undefined from an older gateway. */
   readonly aliases?: readonly string[];
-  /** The prices of its units, such as `per_second_usd`; undefined from a gateway that knows none. */
+  /** Prices of its units, such as `per_second_usd`; undefined from an older gateway. */
   readonly units?: Readonly<Record<string, string>>;
 }
 
-/** A provider refuses the gateway's key at each of its upstreams. */
+/** A provider refuses the gateway's key at all its upstreams. */
 export interface KeyRefusal {
   /** `provider openai`. */
   readonly name: string;
@@ -258,7 +252,7 @@ export interface KeyRefusal {
   readonly fix: string | undefined;
 }
 
-/** A provider or upstream that is left out because an environment variable is not set. */
+/** A provider or upstream that is left out because its environment variable is not set. */
 export interface SkippedRow {
   readonly name: string;
   readonly missing_variable: string;
@@ -271,73 +265,70 @@ export interface Snapshot {
   readonly now_ms: number;
   /** `host:port`. */
   readonly address: string;
-  /** Of its certificate; null for plain HTTP. */
+  /** The certificate; null for plain HTTP. */
   readonly tls: { readonly names: readonly string[]; readonly expires_at: string } | null;
   readonly threads: number;
   readonly config_path: string | null;
   readonly state_path: string;
   readonly state_bytes: number;
-  /** The size of SQLite's write-ahead log beside the state file. */
+  /** The size of SQLite's write-ahead log. */
   readonly log_bytes: number;
   readonly memory_bytes: number;
-  /** How many files the process may have open, null if there is no limit, and how many connections of clients it takes. */
+  /** The limit of open files, or null without one, and the number of client connections that fit it. */
   readonly open_files: { readonly limit: number | null; readonly room: number };
   readonly draining: boolean;
   readonly storage_fault: string | null;
   readonly credit_enforced: boolean;
-  /** Both null while the ledger does not answer. */
+  /** Both are null while the ledger does not respond. */
   readonly balance_usd: string | null;
   readonly held_usd: string | null;
-  /** Those of the earlier process included. */
+  /** Includes the requests of the earlier process. */
   readonly in_flight: number;
-  /** The process that this one has taken over from, until it ends: it still has requests in flight. */
+  /** The process that this one has taken over from, as long as it has requests in flight. */
   readonly earlier: { readonly pid: number; readonly in_flight: number } | null;
-  /** Of the slowest worker, over the last five to ten seconds. */
+  /** The delays of the slowest worker over the last five to ten seconds. */
   readonly loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly upstreams: readonly UpstreamHealth[];
   readonly skipped: readonly SkippedRow[];
   readonly seconds: readonly TrafficRow[];
-  /** Of the last 24 hours at most; none unless the query asks for them. */
+  /** At most the last 24 hours; empty unless the query asks for them. */
   readonly minutes: readonly TrafficRow[];
-  /**
-   * The keys that were charged most in the last minute, the dearest first, then those with the most requests and
-   * refusals.
-   */
+  /** The keys with the highest charges in the last minute, then those with the most requests and refusals. */
   readonly busiest: readonly KeyActivityRow[];
-  /** The keys of the query that have done anything since the start. */
+  /** The requested keys with any activity since the start. */
   readonly keys: readonly KeyActivityRow[];
   /** Requests in flight, the oldest first. */
   readonly live: readonly RequestRow[];
-  /** Requests that ended or were refused, the latest last. */
+  /** Ended and refused requests, the latest last. */
   readonly recent: readonly RequestRow[];
 }
 
-/** What a process that wants to take over speaks: the versions of its messages, and of their format. */
+/** The versions of a process that wants to take over: of its messages, and of their serialization. */
 export interface TakeoverOffer {
   readonly pid: number;
   readonly takeover: number;
   readonly serialization: number;
 }
 
-/** What a gateway is that hands over, as it says before anything changes. */
+/** The description of a gateway that hands over, sent before any change. */
 export interface Greeting {
   readonly pid: number;
   readonly version: string;
-  /** In its config, and where it listens. */
+  /** The configured and the actual listening address. */
   readonly listen: ListenAddress;
   readonly address: ListenAddress;
-  /** How many sockets it listens with. */
+  /** The number of its listening sockets. */
   readonly sockets: number;
 }
 
-/** Where a gateway that hands over waits for the next process, beside its control socket. */
+/** The socket at which a gateway that hands over waits for the next process. */
 export function meetingPath(controlPath: string): string {
-  // Not longer than that, which may be as long as a path of a socket can be.
+  // As long as the control socket's path, which may have the maximum length.
   return controlPath.replace(/-control$/, '-meeting');
 }
 
-/** Why a config was not applied. */
+/** The reasons why a config was not applied. */
 export interface ReloadProblem {
-  /** One line for each problem. */
+  /** One line per problem. */
   readonly lines: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Rates of traffic, from the seconds of a snapshot. Pure. */
+/** Rates of traffic from the seconds of a snapshot. Pure. */
 import { formatUsd, parseUsd } from '../core/money.ts';
 import type { TrafficRow } from './protocol.ts';
 

@@ -25,7 +25,7 @@ import {
   type TakeoverOffer,
 } from './protocol.ts';
 
-/** What the socket can ask of the gateway. */
+/** The functions of the gateway that the socket exposes. */
 export interface ControlHandlers {
   snapshot(query: SnapshotQuery): Promise<Snapshot>;
   models(): readonly ModelRow[];
@@ -35,24 +35,24 @@ export interface ControlHandlers {
   stopRequest(id: string): Promise<boolean>;
   refusals(query: RefusalQuery): Promise<RefusalPage>;
   refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
-  /** Asks the provider, by a request that costs nothing. */
+  /** Asks the provider with a request that is free of charge. */
   keyRefusal(provider: string): Promise<KeyRefusal | undefined>;
   explain(question: ExplainQuestion): Promise<Explanation>;
-  /** Begins to hand over to another process. Throws a UserError if it cannot. */
+  /** Starts a handover to another process. Throws a UserError if it is impossible. */
   takeOver(offer: TakeoverOffer): Promise<Greeting>;
 }
 
-/** The time between two events of a feed, in milliseconds, whatever the load. */
+/** The time between two events of a feed in milliseconds, whatever the load. */
 const FEED_MS = 500;
-/** How many feeds may be open at a time. */
+/** The maximum of open feeds. */
 const MAX_FEEDS = 16;
-/** More than `max_body` can be: what is larger than that is explained, too. */
+/** Larger than any `max_body`: bodies beyond `max_body` are explained as well. */
 const MAX_BODY_BYTES = 300 * 1024 * 1024;
-/** Time limit for the head of a request, and for a gap in its body, in milliseconds. */
+/** The timeout of a request's head, and of gaps in its body, in milliseconds. */
 const REQUEST_MS = 10_000;
-/** How long an idle connection stays open, in milliseconds. */
+/** The lifetime of an idle connection, in milliseconds. */
 const KEEP_ALIVE_MS = 5_000;
-/** The umask that leaves a socket open to its owner alone, and the mode that results. */
+/** The umask with which only the owner can open a socket, and the resulting mode. */
 const PRIVATE_MASK = 0o177;
 const SOCKET_MODE = 0o600;
 
@@ -84,9 +84,8 @@ export class ControlServer {
   }
 
   /**
-   * Opens the socket. The caller must hold the lock of the state file: an existing socket is then
-   * stale. Throws a UserError if something other than a socket has its path, or it cannot be
-   * created.
+   * Opens the socket. The caller must hold the lock of the state file, so that an existing socket is stale. Throws a
+   * UserError if the path is not a socket, or if the socket cannot be created.
    */
   async listen(): Promise<void> {
     makePrivateFolder(this.#path);
@@ -106,7 +105,7 @@ export class ControlServer {
 
   #onRequest(request: HttpRequest, response: HttpResponse): void {
     this.#answer(request, response).catch((error: unknown) => {
-      // A feed has sent its head already.
+      // A feed has already sent its head.
       if (response.headersSent) response.destroy();
       else if (error instanceof BodyError) sendBodyError(response, error);
       else send(response, 500, { lines: [error instanceof Error ? error.message : String(error)] });
@@ -164,10 +163,7 @@ export class ControlServer {
     }
   }
 
-  /**
-   * Sends events until the reader leaves. Waits for a slow reader to take one event before it makes
-   * the next.
-   */
+  /** Sends events until the reader leaves. The next event is built after a slow reader has received the previous one. */
   async #feed(response: HttpResponse, first: SnapshotQuery): Promise<void> {
     if (this.#feeds.size >= MAX_FEEDS) return send(response, 429, {});
     this.#feeds.add(response);
@@ -184,7 +180,7 @@ export class ControlServer {
   }
 }
 
-/** In a folder that others could write to, they could take the name of the socket. */
+/** In a folder that other users can write to, they could replace the socket. */
 function makePrivateFolder(path: string): void {
   if (!isInPrivateFolder(path)) return;
   try {
@@ -196,7 +192,7 @@ function makePrivateFolder(path: string): void {
   }
 }
 
-/** Removes the socket that a killed gateway left behind, but nothing that is not a socket. */
+/** Removes the stale socket of a killed gateway, and no other file. */
 function removeStale(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
@@ -218,7 +214,7 @@ function cannotOpen(path: string, error: unknown): UserError {
 export async function listenPrivately(server: SocketServer, path: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    // The socket is created within this call, and must never be open to other users.
+    // The socket is created within this call, and must not be open to other users at any time.
     const mask = process.umask(PRIVATE_MASK);
     server.listen(path, resolve);
     process.umask(mask);
@@ -243,7 +239,7 @@ function sendBodyError(response: HttpResponse, { refusal, message }: BodyError):
 function send(response: HttpResponse, status: number, body: unknown): void {
   if (response.destroyed) return;
   const text = JSON.stringify(body);
-  // The end of an unread body is not looked for.
+  // The connection closes instead of reading the rest of the body.
   if (!response.req.complete) response.shouldKeepAlive = false;
   response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))]);
   response.end(text);

@@ -1,4 +1,4 @@
-/** Traffic as it is sent and drawn. Pure. */
+/** Traffic in the form of snapshots. Pure. */
 import { formatUsd } from '../core/money.ts';
 import { withoutTail } from '../observe/histogram.ts';
 import type { Sums } from '../observe/minutes.ts';

@@ -1,20 +1,20 @@
-/** Why attempts at one upstream failed in the last hour, by cause. In memory only. */
+/** Counts the failures of one upstream in the last hour, by cause. In memory only. */
 import { RecentCounts } from './recent-counts.ts';
 import type { FailureCause } from './worker-snapshot.ts';
 
-/** The last hour is counted in so many steps of so many seconds. The last one is still running. */
+/** The last hour, in steps of equal length. The last step is still running. */
 const STEPS = 12;
 const STEP_S = 300;
-/** How many causes of an upstream are remembered: the latest. It may answer with any status. */
+/** The number of remembered causes per upstream. An upstream may answer with any status, so the oldest are dropped. */
 const MAX_CAUSES = 32;
-/** How many a snapshot shows. */
+/** The number of causes in a snapshot. */
 export const SHOWN_CAUSES = 8;
 
 /** An attempt that failed because of its upstream. */
 export interface AttemptFailure {
-  /** What groups failures, such as `429` or `not_connected`: see `causeOf` in `core/failure.ts`. */
+  /** The cause by which failures are grouped, such as `429` or `not_connected`: see `causeOf` in `core/failure.ts`. */
   readonly cause: string;
-  /** For the operator. */
+  /** The message for the operator. */
   readonly message: string;
 }
 
@@ -27,7 +27,7 @@ export class FailureCauses {
   /** In the order of their last failure. */
   readonly #causes = new Map<string, Counted>();
 
-  /** The last failure of all; undefined if there was none. */
+  /** The last failure; undefined without one. */
   last: { readonly at_ms: number; readonly message: string } | undefined;
 
   count({ cause, message }: AttemptFailure, nowMs: number): void {
@@ -39,7 +39,7 @@ export class FailureCauses {
     this.last = { at_ms: nowMs, message };
   }
 
-  /** Those of the last hour, the most frequent first. */
+  /** The causes of the last hour, the most frequent first. */
   all(nowMs: number): FailureCause[] {
     const nowS = Math.floor(nowMs / 1000);
     return mostFrequent(
@@ -50,7 +50,7 @@ export class FailureCauses {
   }
 }
 
-/** Adds up the causes of one upstream that several workers report. */
+/** Adds the causes of one upstream over several workers. */
 export function mergedCauses(parts: readonly (readonly FailureCause[])[]): FailureCause[] {
   const sums = new Map<string, FailureCause>();
   for (const each of parts.flat()) {

@@ -1,8 +1,8 @@
-/** How long each upstream takes to its first byte: histograms of the last five minutes, in steps of ten seconds. */
+/** The time to the first byte by upstream: histograms of the last five minutes, in steps of ten seconds. */
 import { emptyHistogram, type Histogram, record, withoutTail } from './histogram.ts';
 
 export const FIRST_BYTE_STEP_S = 10;
-/** The number of steps at most, the running one included. */
+/** The maximum number of steps, the running one included. */
 export const MOST_FIRST_BYTE_STEPS = 30;
 
 interface Step {
@@ -12,7 +12,7 @@ interface Step {
 }
 
 export class FirstBytes {
-  /** A ring for each upstream. */
+  /** A ring per upstream. */
   readonly #steps = new Map<string, (Step | undefined)[]>();
 
   record(upstream: string, milliseconds: number, nowS: number): void {
@@ -26,7 +26,7 @@ export class FirstBytes {
     record(step.histogram, milliseconds);
   }
 
-  /** The last steps of an upstream, the oldest first; empty if nothing has come in any of them. */
+  /** The last steps of an upstream, the oldest first; empty if no step has a response. */
   last(upstream: string, steps: number, nowS: number): Histogram[] {
     const ring = this.#steps.get(upstream) ?? [];
     const latest = Math.floor(nowS / FIRST_BYTE_STEP_S);

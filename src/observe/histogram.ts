@@ -1,23 +1,17 @@
-/**
- * Histograms of durations. Their buckets are fixed, so histograms of several threads can be added.
- * Pure.
- */
+/** Histograms of durations with fixed buckets, so that histograms of several threads can be added. Pure. */
 
 const BUCKETS = 64;
-/**
- * The upper bound of each bucket relative to the one before: 64 buckets reach from 1 ms to 20
- * minutes.
- */
+/** The ratio of each bucket's upper bound to the one before: 64 buckets span 1 ms to 20 minutes. */
 const GROWTH = 1.25;
 
-/** How many durations fell into each bucket, the shortest first. Buckets that are left out at the end are empty. */
+/** The number of durations in each bucket, the shortest first. Missing buckets at the end are empty. */
 export type Histogram = number[];
 
 export function emptyHistogram(): Histogram {
   return new Array<number>(BUCKETS).fill(0);
 }
 
-/** The same histogram without the empty buckets at its end: it is stored and sent so. */
+/** The histogram without empty buckets at its end, for storage and transfer. */
 export function withoutTail(histogram: Histogram): Histogram {
   return histogram.slice(0, histogram.findLastIndex((count) => count > 0) + 1);
 }
@@ -31,10 +25,7 @@ export function addHistogram(to: Histogram, from: Histogram): void {
   for (let index = 0; index < from.length; index++) to[index] = (to[index] ?? 0) + (from[index] ?? 0);
 }
 
-/**
- * The duration that this share of all did not exceed, in milliseconds, accurate to 25 %; undefined
- * if there are none.
- */
+/** The quantile of the durations in milliseconds, accurate to 25%; undefined without durations. */
 export function quantile(histogram: Histogram, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;

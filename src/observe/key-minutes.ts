@@ -1,22 +1,19 @@
-/** What each key was charged in the last minute, and how often it was refused. In memory only. */
+/** The charges and refusals of each key in the last minute. In memory only. */
 import type { Nanos } from '../core/money.ts';
 import { RecentCounts } from './recent-counts.ts';
 
-/** The last minute is counted in so many steps of so many seconds. The last one is still running. */
+/** The last minute, in steps of equal length. The last step is still running. */
 export const MINUTE_STEPS = 12;
 const STEP_S = 5;
-/**
- * How many keys are remembered: those that were used last. They take 0.9 MB at most, and a report walks
- * through all of them.
- */
+/** The number of remembered keys, by their last use. They take at most 0.9 MB, and a report visits all of them. */
 export const MAX_KEYS = 1_024;
-/** How many keys a worker reports besides those that are asked for. */
+/** The number of keys that a worker reports in addition to the requested ones. */
 export const MAX_REPORTED = 50;
 
 /** A key in the last minute. */
 export interface KeyMinute {
   readonly keyId: string;
-  /** What it was charged, step by step, the oldest first. */
+  /** Its charges by step, the oldest first. */
   readonly spentNanos: readonly number[];
   readonly refused: number;
 }
@@ -29,7 +26,7 @@ interface Counts {
 }
 
 export class KeyMinutes {
-  /** In the order of their last use, up to a step. */
+  /** In the order of their last use, accurate to a step. */
   readonly #keys = new Map<string, Counts>();
 
   countSpent(keyId: string, nanos: Nanos, nowS: number): void {
@@ -40,7 +37,7 @@ export class KeyMinutes {
     this.#of(keyId, nowS).refused.add(nowS, 1);
   }
 
-  /** These keys, and those that were charged most or, after them, refused most. */
+  /** The requested keys, then the keys with the highest charges, then with the most refusals. */
   report(keyIds: readonly string[], nowS: number): KeyMinute[] {
     this.#forgetIdle(nowS);
     const all = [...this.#keys].map(([keyId, { spentNanos, refused }]) => {
@@ -74,14 +71,14 @@ export class KeyMinutes {
 
   #forgetIdle(nowS: number): void {
     for (const [keyId, { usedAtS }] of this.#keys) {
-      // One step more: a key in use moves to the end only once in a step.
+      // One more step, since a key in use moves to the end only once per step.
       if (usedAtS + (MINUTE_STEPS + 1) * STEP_S > nowS) break;
       this.#keys.delete(keyId);
     }
   }
 }
 
-/** Adds up what several workers report, key by key. */
+/** Adds the reports of several workers, key by key. */
 export function mergedKeyMinutes(parts: readonly (readonly KeyMinute[])[]): Map<string, KeyMinute> {
   const sums = new Map<string, KeyMinute>();
   for (const each of parts.flat()) {

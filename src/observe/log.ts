@@ -1,18 +1,13 @@
-/**
- * The log: JSON lines on stderr, or readable lines if stderr is a terminal. The only file that
- * imports pino.
- */
+/** The log: JSON lines on stderr, or readable lines if stderr is a terminal. Only this file imports pino. */
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { replaceUnprintable } from '../core/printable.ts';
 
 export type Log = Logger;
 
 const STDERR = 2;
-/** How long writing the last lines may take, in milliseconds. */
+/** The time for writing the last lines, in milliseconds. */
 const CLOSING_MS = 2_000;
-/**
- * How much may be buffered for a slow reader of stderr, in bytes. Beyond that, lines are dropped.
- */
+/** The size of the buffer for a slow reader of stderr, in bytes. Beyond this, lines are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** The log of the process. */
@@ -20,7 +15,7 @@ export interface OpenLog {
   readonly log: Log;
   /** Writes lines that another thread formatted. */
   write(lines: string): void;
-  /** Writes what is buffered, unless the reader has stopped reading. */
+  /** Writes the buffered lines, unless the reader has stopped reading. */
   close(): Promise<void>;
 }
 
@@ -31,8 +26,7 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
     return { log: pino(optionsFor(level), pretty), write: (lines) => pretty.write(lines), close: async () => {} };
   }
   const stream = destination({ dest: STDERR, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  // A log that cannot be written, because the disk is full say, must not stop a gateway that can
-  // still serve.
+  // A log that cannot be written, for example because the disk is full, must not stop a gateway that can serve.
   stream.on('error', () => {});
   const log = pino(optionsFor(level), stream);
   let isClosed = false;
@@ -40,7 +34,7 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
     if (!isClosed) stream.write(lines);
   };
   const close = () => {
-    // Later lines are lost: the stream would throw, in the middle of a shutdown.
+    // Drops later lines: the stream would throw during the shutdown.
     isClosed = true;
     log.level = 'silent';
     return endWithin(stream);
@@ -48,7 +42,7 @@ export async function openLog(level: string, format: 'json' | 'pretty'): Promise
   return { log, write, close };
 }
 
-/** How many errors are kept where nobody reads a log. */
+/** The number of kept errors without a log reader. */
 const MOST_KEPT = 20;
 
 /** A log for a process whose terminal belongs to another program. It keeps the messages of the first errors. */
@@ -61,9 +55,8 @@ export function keptErrors(): OpenLog & { readonly errors: readonly string[] } {
 }
 
 /**
- * A log for a thread of a worker. Two threads that write to one pipe would mix their lines, so
- * `send` passes lines to the main thread, once for each turn of the event loop. `flush` sends what
- * is left at once.
+ * A log for the thread of a worker. Two threads that write to one pipe would mix their lines, so `send` passes lines to the
+ * main thread, once per turn of the event loop. `flush` sends the rest at once.
  */
 export function forwardedLog(level: string, send: (lines: string) => void): { log: Log; flush(): void } {
   let lines = '';
@@ -92,13 +85,13 @@ async function prettyStream(): Promise<DestinationStream> {
     sync: true,
     translateTime: 'SYS:HH:MM:ss',
     colorize: process.env.NO_COLOR === undefined,
-    // Messages are complete without the fields, which are for machines.
+    // Messages are complete without the fields, which are for programs.
     hideObject: true,
     messageFormat: (line, messageKey, _, { colors }) => colors.cyan(replaceUnprintable(String(line[messageKey] ?? ''))),
   });
 }
 
-/** Waits for a slow reader to take what is left, but not for one that has stopped reading. */
+/** Waits for a slow reader, but not for a reader that stopped. */
 function endWithin(stream: ReturnType<typeof destination>): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, CLOSING_MS).unref();

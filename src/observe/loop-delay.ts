@@ -8,12 +8,10 @@ export interface LoopDelay {
   readonly max: number;
 }
 
-/**
- * How often the delay is measured. Each time wakes the thread, which takes less than 0.1 % of it.
- */
+/** The interval of the measurement. Each one wakes the thread, which takes less than 0.1% of it. */
 const RESOLUTION_MS = 20;
 const NANOS_PER_MS = 1e6;
-/** Figures are the worse of the last whole span and the current one. */
+/** Figures are the worse of the last complete span and the current one. */
 const SPAN_MS = 5_000;
 
 export class LoopDelayMeter {
@@ -29,7 +27,7 @@ export class LoopDelayMeter {
     }, SPAN_MS).unref();
   }
 
-  /** Reading changes nothing, so all readers see the same figures. */
+  /** Reading does not reset the figures, so all readers see the same. */
   read(): LoopDelay {
     const now = this.#measured();
     const worse = (figure: keyof LoopDelay) => Math.max(now[figure], this.#previous[figure]);
@@ -42,8 +40,7 @@ export class LoopDelayMeter {
   }
 
   #measured(): LoopDelay {
-    // The histogram records the time between two measurements; the resolution is meant to pass.
-    // Empty, it has no maximum.
+    // The histogram records the time between two measurements, which includes the resolution. An empty one has no maximum.
     const delay = (nanos: number) => Math.max(0, Math.round(nanos / NANOS_PER_MS) - RESOLUTION_MS);
     const { count, max } = this.#histogram;
     return {

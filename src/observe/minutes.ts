@@ -1,12 +1,12 @@
-/** The traffic of the last day, minute by minute. Pure. */
+/** The traffic of the last day by minute. Pure. */
 import type { Nanos } from '../core/money.ts';
 import { addHistogram, type Histogram, withoutTail } from './histogram.ts';
 
 const MINUTE_S = 60;
-/** How far back the minutes reach: 24 hours. */
+/** The number of kept minutes: 24 hours. */
 export const REMEMBERED_MINUTES = 1_440;
 
-/** What ended or was refused within one second or one minute. */
+/** The counts of one second or one minute. */
 export interface Sums {
   /** Its first second, since 1970. */
   readonly atS: number;
@@ -14,20 +14,20 @@ export interface Sums {
   requests: number;
   tokens: number;
   costNanos: Nanos;
-  /** Answers with an error, refusals included, by code. */
+  /** Error responses, refusals included, by code. */
   readonly errors: Map<string, number>;
-  /** Times from dispatch to the first byte of an answer. */
+  /** Times from dispatch to the first byte of a response. */
   readonly firstByteMs: Histogram;
 }
 
 /**
- * The minutes in which anything was counted, the oldest first. They take 1.4 MB where
- * every minute has traffic, and 2.3 MB at most, where each has all error codes and answers of all durations.
+ * The minutes with traffic, the oldest first. They take 1.4 MB if every minute has traffic, and at most 2.3 MB, if each has
+ * all error codes and all durations.
  */
 export class Minutes {
   readonly #minutes: Sums[] = [];
 
-  /** Adds a second that is over. It must not be before an earlier one. */
+  /** Adds a completed second. Seconds must arrive in order. */
   add(second: Sums): void {
     const atS = minuteOf(second);
     let last = this.#minutes.at(-1);
@@ -40,9 +40,9 @@ export class Minutes {
     addSums(last, second);
   }
 
-  /** The minutes from that of `atS` on, with a second that is not over. */
+  /** The minutes from the minute of `atS` on, including a running second. */
   since(atS: number, running: Sums | undefined): Sums[] {
-    // Nearly always only the last minute is asked for.
+    // Usually only the last minute is requested.
     const first = this.#minutes.findLastIndex((minute) => minute.atS + MINUTE_S <= atS) + 1;
     const minutes = this.#minutes.slice(first);
     if (running === undefined || minuteOf(running) + MINUTE_S <= atS) return minutes;
@@ -62,7 +62,7 @@ export function emptySums(atS: number): Sums {
   return { atS, requests: 0, tokens: 0, costNanos: 0n, errors: new Map(), firstByteMs: [] };
 }
 
-/** Adds the counts of one span to those of another. */
+/** Adds the counts of one span to another. */
 export function addSums(to: Sums, from: Sums): void {
   to.requests += from.requests;
   to.tokens += from.tokens;

@@ -1,7 +1,4 @@
-/**
- * What one worker is doing: requests in flight, requests that ended last, and the health of its
- * upstreams. In memory only.
- */
+/** Tracks one worker: requests in flight, the latest ended requests, and the health of its upstreams. In memory only. */
 
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
@@ -27,30 +24,30 @@ import {
   type WorkerSnapshot,
 } from './worker-snapshot.ts';
 
-/** The span that the health of an upstream covers, in seconds. */
+/** The span for the health of an upstream, in seconds. */
 const HEALTH_S = 60;
 
-/** The part of a request that never changes. */
+/** The constant part of a request. */
 export interface RequestFacts {
   readonly id: string;
   readonly keyId: string;
-  /** The groups that it is booked to, from inside out; undefined for none. */
+  /** The groups to which it is booked, from inside out; undefined without any. */
   readonly groups?: readonly string[] | undefined;
-  /** The model the client named. */
+  /** The requested model. */
   readonly model: string;
   readonly stream: boolean;
   readonly admittedAtMs: number;
 }
 
-/** A request in flight, as far as the monitor needs to know it. */
+/** The part of a request in flight that the monitor reads. */
 export interface LiveRequest extends RequestFacts {
-  /** What it has used so far, and what that costs. */
+  /** Its usage up to now, and the cost. */
   figures(): LiveFigures;
-  /** Who serves it; undefined until it is sent upstream. */
+  /** The upstream that serves it; undefined until it is dispatched. */
   served(): Served | undefined;
-  /** Who it is for; undefined if it does not say. */
+  /** Its user, tag and app; undefined without any. */
   spentBy(): SpentBy | undefined;
-  /** Aborts it: the client gets an error, and is charged for what was used. */
+  /** Aborts it: the client gets an error, and is charged for the usage up to now. */
   stop(): void;
 }
 
@@ -61,14 +58,14 @@ export interface LiveFigures {
   readonly firstByteMs: number | undefined;
 }
 
-/** An upstream in the config, and its state at the moment. */
+/** An upstream in the config, with its present state. */
 export interface UpstreamFacts {
   readonly provider: string;
   readonly name: string;
   readonly state: UpstreamState;
 }
 
-/** What the monitor needs to know of a request that ends. */
+/** The part of an ended request that the monitor records. */
 export interface RequestEnd {
   readonly outcome: Outcome;
   readonly usage: TokenUsage;
@@ -88,21 +85,21 @@ export interface RefusedRequest {
   readonly code: ErrorCode;
   /** The reason, if the code has several; otherwise the code. */
   readonly reason: string;
-  /** Why, in a few words. */
+  /** The reason with its figures, in a few words. */
   readonly cause: string;
-  /** Whose limit or state it was; undefined for the key itself. */
+  /** The level with the limit or state; undefined for the key itself. */
   readonly level?: RefusingLevel | undefined;
-  /** Who it was for, as far as the request was read. */
+  /** Its user, tag and app, if they were read before the refusal. */
   readonly spentBy?: SpentBy | undefined;
 }
 
-/** A request that ended or was refused. Its row is made only for a snapshot that shows it. */
+/** An ended or refused request. Its row is built only for a snapshot that shows it. */
 interface EndedRequest {
   readonly endedAtMs: number;
   row(): RequestRow;
 }
 
-/** What the monitor does not count itself, read for each snapshot. */
+/** Figures from other sources, read for each snapshot. */
 export interface MonitorSources {
   upstreams(): readonly UpstreamFacts[];
   inFlight(): number;
@@ -122,24 +119,24 @@ export class Monitor {
   readonly #refusals: Refusals;
   readonly #counter: TallyCounter | undefined;
 
-  /** `counter` counts all from the start on, if metrics are configured; so many refusals are remembered. */
+  /** `counter` counts from the start on, if metrics are configured. `mostRefusals`: the number of remembered refusals. */
   constructor(sources: MonitorSources, counter?: TallyCounter, mostRefusals?: number) {
     this.#sources = sources;
     this.#refusals = new Refusals(mostRefusals);
     this.#counter = counter;
   }
 
-  /** Shows a request as in flight, until `close` is called with the number that this returns. */
+  /** Adds a request in flight. `close` removes it by the returned number. */
   open(request: LiveRequest): number {
     return this.#live.add(request);
   }
 
-  /** The request is no longer in flight. */
+  /** Removes a request that is no longer in flight. */
   close(place: number): void {
     this.#live.remove(place);
   }
 
-  /** Counts a request that was settled, and remembers it for a while. */
+  /** Counts a settled request, and remembers it for a while. */
   countEnded(request: RequestFacts, end: RequestEnd): void {
     const nowMs = Date.now();
     const { usage, costNanos, firstByteMs, outcome, failure } = end;
@@ -149,10 +146,10 @@ export class Monitor {
     if (end.served !== undefined && firstByteMs !== undefined)
       this.#firstBytes.record(end.served.upstream, firstByteMs, Math.floor(nowMs / 1000));
     if (isErrorOutcome(outcome)) this.#traffic.countError(outcome);
-    // A copy: the request itself holds the whole body.
+    // A copy, since the request itself retains the whole body.
     const { id, keyId, groups, model, stream, admittedAtMs } = request;
     const facts = { id, keyId, model, stream, admittedAtMs };
-    // The clock can have been set back meanwhile.
+    // The clock may have been set back.
     const durationMs = Math.max(0, nowMs - admittedAtMs);
     this.#counter?.countEnd({ ...end, keyId, groups, model: end.served?.model ?? model, durationMs });
     this.#remember({
@@ -166,10 +163,7 @@ export class Monitor {
     });
   }
 
-  /**
-   * Counts an attempt. `failure` says what went wrong if the upstream is to blame, and is undefined
-   * otherwise.
-   */
+  /** Counts an attempt. `failure`: the failure if the upstream caused one, otherwise undefined. */
   countAttempt(upstream: string, failure: AttemptFailure | undefined): void {
     const result = failure === undefined ? 'ok' : 'failed';
     this.#asked.add(upstream);
@@ -181,7 +175,7 @@ export class Monitor {
     causes.count(failure, Date.now());
   }
 
-  /** Counts an answer that was given again, with what it had cost. */
+  /** Counts a cached response, with the cost of the original one. */
   countCached(model: string, savedNanos: Nanos): void {
     this.#counter?.countCached(model, savedNanos);
   }
@@ -267,7 +261,7 @@ export class Monitor {
   }
 }
 
-/** Those that it has. */
+/** Only the names that a request has. */
 function namesOf({ user = '', app = '' }: Partial<SpentBy> = {}): Pick<RequestRow, 'user' | 'app'> {
   return { ...(user !== '' && { user }), ...(app !== '' && { app }) };
 }

@@ -1,24 +1,24 @@
-/** What the log says of a state that cannot be used: when that begins, now and then what has changed, and when it ends. */
+/** Logs an outage of the state: its start, changes of its cause at intervals, and its end. */
 import type { Log } from './log.ts';
 
-/** The shortest time between two lines on what has changed. An outage may look different with every attempt to end it. */
+/** The shortest time between two lines about changes. The cause may differ with every attempt to reconnect. */
 const CHANGE_MS = 5_000;
 
 export class OutageLog {
   readonly #log: Log;
   readonly #place: string;
-  /** Why the state cannot be used, and what of that was logged last; undefined while it can. */
+  /** The present cause, and the cause that was logged last; undefined without an outage. */
   #fault: string | undefined;
   #logged: string | undefined;
   #pause: NodeJS.Timeout | undefined;
 
-  /** `place`: which state it is. */
+  /** `place`: the location of the state. */
   constructor(log: Log, place: string) {
     this.#log = log;
     this.#place = place;
   }
 
-  /** The state cannot be used, or for another reason than before. */
+  /** Reports the start of an outage, or a change of its cause. */
   fault(message: string): void {
     this.#fault = message;
     if (this.#pause === undefined) this.#write();

@@ -1,4 +1,4 @@
-/** Counts of the recent past, in steps of equal length: a ring of fixed size. Pure. */
+/** Counts of the recent past in steps of equal length, in a ring of fixed size. Pure. */
 
 /** The last steps of a count, the running one included. Sums are exact up to 2^53. */
 export class RecentCounts {
@@ -20,7 +20,7 @@ export class RecentCounts {
     this.#total += count;
   }
 
-  /** Step by step, the oldest first. */
+  /** The counts by step, the oldest first. */
   values(nowS: number): number[] {
     this.#moveTo(nowS);
     const { length } = this.#steps;
@@ -32,11 +32,11 @@ export class RecentCounts {
     return this.#total;
   }
 
-  /** Empties what has become too old. After the clock is set back, the latest step goes on. */
+  /** Clears outdated steps. After the clock is set back, the latest step continues. */
   #moveTo(nowS: number): void {
     const step = Math.floor(nowS / this.#stepS);
     const { length } = this.#steps;
-    // After a whole round nothing is left.
+    // After a whole round, all steps are outdated.
     const from = Math.max(this.#latest + 1, step - length + 1);
     for (let each = from; each <= step; each++) {
       this.#total -= this.#steps[each % length] as number;

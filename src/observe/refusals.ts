@@ -1,8 +1,8 @@
-/** The requests that were refused lately: their journal, which has the admitted ones alone, does not know them. In memory only. */
+/** Remembers recent refused requests, which have no journal row. In memory only. */
 
-/** How many refusals a gateway remembers, some 25 MB. */
+/** The number of remembered refusals, which take some 25 MB. */
 export const MAX_REFUSALS = 100_000;
-/** The minutes that a key's refusals are counted by. */
+/** The minutes by which the refusals of a key are counted. */
 const REFUSED_MINUTES = 60;
 const MINUTE_MS = 60_000;
 
@@ -11,54 +11,54 @@ export interface Refusal {
   readonly id: string;
   readonly at_ms: number;
   readonly key_id: string;
-  /** As the client named it; empty if it was refused before that was known. */
+  /** The requested model; empty if the request was refused before it was read. */
   readonly model: string;
   readonly code: string;
   /** The reason, if the code has several; otherwise the code. */
   readonly reason: string;
-  /** Why, in a few words. */
+  /** The reason with its figures, in a few words. */
   readonly cause: string;
-  /** Who it was for; each is empty if it did not say. */
+  /** The end user and the app; empty if unknown. */
   readonly user: string;
   readonly app: string;
 }
 
-/** Which refusals to report; undefined leaves a condition out. */
+/** Filters refusals. An undefined field does not filter. */
 export interface RefusalQuery {
   readonly id?: string | undefined;
   readonly keyId?: string | undefined;
   readonly user?: string | undefined;
   readonly sinceMs?: number | undefined;
-  /** Refused earlier. */
+  /** Refused before this time. */
   readonly untilMs?: number | undefined;
-  /** At most so many, and then the rest of the last millisecond. */
+  /** The maximum number of rows. Further rows of the last millisecond are added. */
   readonly limit: number;
 }
 
 export interface RefusalPage {
   /** Newest first. */
   readonly rows: readonly Refusal[];
-  /** Whether older ones match as well. */
+  /** Whether older rows match as well. */
   readonly has_more: boolean;
-  /** From when on all refusals are known, in milliseconds since 1970. */
+  /** The time from which on all refusals are remembered, in milliseconds since 1970. */
   readonly since_ms: number;
 }
 
-/** How often a key was refused for one reason in the last hour. */
+/** The refusals of a key for one reason in the last hour. */
 export interface RefusedMinutes {
   readonly code: string;
   readonly reason: string;
-  /** Minute by minute, the oldest first; the last one is still running. */
+  /** By minute, the oldest first; the last minute is still running. */
   readonly minutes: readonly number[];
-  /** When it was first, in this hour. */
+  /** The first one in this hour. */
   readonly first_at_ms: number;
 }
 
-/** A ring: the newest push out the oldest. */
+/** A ring: the newest refusals overwrite the oldest. */
 export class Refusals {
   readonly #most: number;
   readonly #ring: Refusal[] = [];
-  /** Where the next one goes once the ring is full. */
+  /** The index of the next refusal once the ring is full. */
   #next = 0;
   readonly #startedAtMs = Date.now();
 
@@ -87,7 +87,7 @@ export class Refusals {
     return { rows, has_more: hasMore, since_ms: oldest?.at_ms ?? this.#startedAtMs };
   }
 
-  /** The reasons for which a key was refused in the last hour, the most frequent first. */
+  /** The reasons of a key's refusals in the last hour, the most frequent first. */
   minutesOf(keyId: string, nowMs: number): RefusedMinutes[] {
     const lastMinute = Math.floor(nowMs / MINUTE_MS);
     const byReason = new Map<string, RefusedMinutes & { minutes: number[] }>();
@@ -124,7 +124,9 @@ function byFrequency(reasons: readonly RefusedMinutes[]): RefusedMinutes[] {
   return reasons.toSorted((a, b) => total(b) - total(a));
 }
 
-/** What several workers report, as one page: none older than what each of them has told completely. */
+/**
+ * Merges the pages of several workers. The page ends where one worker's page does, since that worker may have older rows.
+ */
 export function mergedRefusals(pages: readonly RefusalPage[]): RefusalPage {
   const edgeMs = Math.max(...pages.map(({ rows, has_more: hasMore }) => (hasMore ? (rows.at(-1)?.at_ms ?? 0) : 0)));
   const rows = pages.flatMap((page) => page.rows).filter(({ at_ms: atMs }) => atMs >= edgeMs);
@@ -135,7 +137,7 @@ export function mergedRefusals(pages: readonly RefusalPage[]): RefusalPage {
   };
 }
 
-/** The same reasons of several workers, added up. */
+/** Adds the refusals of several workers by reason. */
 export function mergedRefusedMinutes(parts: readonly (readonly RefusedMinutes[])[]): RefusedMinutes[] {
   const sums = new Map<string, RefusedMinutes>();
   for (const each of parts.flat()) {

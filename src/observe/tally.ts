@@ -1,34 +1,31 @@
-/**
- * What one worker has counted since its start, for metrics. Counts only grow, and what they are
- * counted by is bounded.
- */
+/** The counts of one worker since its start, for metrics. Counts only grow, and their labels are bounded. */
 import { type DurationCounts, noDurations, REQUEST_BOUNDS, recordDuration } from '../core/durations.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import { cacheWritesOf, type TokenUsage } from '../core/usage.ts';
 
-/** Models that are counted by themselves. Reloads can bring any number of them. */
+/** The number of models with separate counts. Reloads can add any number of models. */
 const MAX_MODELS = 1_000;
-/** Keys that are counted by themselves. */
+/** The number of keys with separate counts. */
 const MAX_KEYS = 10_000;
-/** Groups that are counted by themselves. */
+/** The number of groups with separate counts. */
 const MAX_GROUPS = 1_000;
-/** What models, keys or groups beyond those bounds are counted as. None of them has this name: a group's begins with `@`. */
+/** The name for models, keys and groups beyond these bounds. It cannot clash: the names of groups begin with `@`. */
 export const OTHERS = 'other';
 
-/** Each token of a request is of one kind. */
+/** Each token of a request is of exactly one kind. */
 export const TOKEN_KINDS = ['input', 'cached_input', 'cache_write', 'output'] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** The requests of one model that have ended. */
+/** The ended requests of one model. */
 export interface ModelTally {
   readonly outcomes: Map<Outcome, { requests: number; costNanos: Nanos }>;
   readonly tokens: Record<TokenKind, number>;
   readonly firstByte: DurationCounts;
   /** From admission to settlement. */
   readonly duration: DurationCounts;
-  /** Of the requests: those that were answered from the cache, and what their answers had cost. */
+  /** The requests answered from the cache, and the cost of their original responses. */
   cacheHits: number;
   cacheSavedNanos: Nanos;
 }
@@ -43,19 +40,19 @@ export interface KeyTally {
 
 /** Can be sent to other threads and processes. */
 export interface Tally {
-  /** Admitted requests that are not settled. The only figure that also falls. */
+  /** Unsettled admitted requests. Only this figure can fall. */
   slots: number;
-  /** By the model that served, or was to serve. */
+  /** By the model that served, or would have served. */
   readonly models: Map<string, ModelTally>;
   /** By the id of the key. */
   readonly keys: Map<string, KeyTally>;
-  /** By the name of the group, as commands have it. */
+  /** By the name of the group, as in commands. */
   readonly groups: Map<string, KeyTally>;
-  /** By the code that the client got, the reason, and the kind of level that refused, with blanks between. */
+  /** By the client's error code, the reason, and the kind of the refusing level, separated by blanks. */
   readonly refusals: Map<string, number>;
-  /** What was turned away before any work was done for it, by what was short. */
+  /** Connections and requests rejected under overload, by the exhausted resource. */
   readonly overload: Map<string, number>;
-  /** Answers under /v1, by status. */
+  /** Responses under /v1, by status. */
   readonly responses: Map<number, number>;
   /** By upstream. */
   readonly attempts: Map<string, { ok: number; failed: number }>;
@@ -65,7 +62,7 @@ export interface Tally {
 export interface CountedEnd {
   readonly model: string;
   readonly keyId: string;
-  /** Those that it is booked to. */
+  /** The groups to which it is booked. */
   readonly groups?: readonly string[] | undefined;
   readonly outcome: Outcome;
   readonly usage: TokenUsage;
@@ -74,7 +71,7 @@ export interface CountedEnd {
   readonly durationMs: number;
 }
 
-/** Whose limit or state refuses a request that is not its key's: a group's, a key's around it, an end user's. */
+/** The kind of the level that refuses a request, if it is not the key itself: a group, a parent key or an end user. */
 export interface RefusingLevel {
   readonly kind: 'key' | 'group' | 'user';
   readonly name: string;
@@ -117,7 +114,7 @@ export class TallyCounter {
     counts.cacheSavedNanos += savedNanos;
   }
 
-  /** `keyId` is undefined if the request came with no valid key. */
+  /** `keyId` is undefined for a request without a valid key. */
   countRefusal(code: ErrorCode, reason: string, keyId: string | undefined, level?: RefusingLevel): void {
     increase(this.tally.refusals, `${code} ${reason} ${level?.kind ?? ''}`, 1);
     if (keyId !== undefined) this.#key(keyId).refusals++;
@@ -145,7 +142,7 @@ export class TallyCounter {
   }
 }
 
-/** The counts under a name; those of all others once there are too many names. */
+/** The counts of a name, or of all others beyond the bound. */
 function entry<Name, Counts>(
   map: Map<Name | typeof OTHERS, Counts>,
   name: Name,
@@ -186,7 +183,7 @@ function emptyModel(): ModelTally {
 function countTokens(tokens: Record<TokenKind, number>, usage: TokenUsage): void {
   const { promptTokens, cachedTokens, completionTokens } = usage;
   const written = cacheWritesOf(usage);
-  // What hosts report need not add up, and a counter must not fall.
+  // The figures of hosts need not be consistent, and a counter must not fall.
   tokens.input += Math.max(0, promptTokens - cachedTokens - written);
   tokens.cached_input += cachedTokens;
   tokens.cache_write += written;

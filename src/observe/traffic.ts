@@ -1,17 +1,17 @@
 /**
- * The traffic of the last minutes, second by second, and of the last day, minute by minute: each
- * worker counts its own, and a snapshot adds them up.
+ * The traffic of the last minutes by second, and of the last day by minute. Each worker counts its own, and a snapshot adds
+ * them.
  */
 import type { Nanos } from '../core/money.ts';
 import { emptyHistogram, record } from './histogram.ts';
 import { addSums, emptySums, Minutes, type Sums } from './minutes.ts';
 
-/** How far back the seconds reach. */
+/** The number of kept seconds. */
 export const REMEMBERED_S = 300;
 
-/** What ended or was refused within one second. */
+/** The counts of one second. */
 export interface Second extends Sums {
-  /** Attempts, by upstream. */
+  /** Attempts by upstream. */
   readonly attempts: Map<string, AttemptCounts>;
 }
 
@@ -21,7 +21,7 @@ export interface AttemptCounts {
   failures: number;
 }
 
-/** An admitted request that has ended. */
+/** An ended request. */
 export interface Ended {
   readonly tokens: number;
   readonly costNanos: Nanos;
@@ -55,12 +55,12 @@ export class Traffic {
     errors.set(code, (errors.get(code) ?? 0) + 1);
   }
 
-  /** The seconds from `atS` on in which anything was counted, the oldest first. */
+  /** The seconds with traffic from `atS` on, the oldest first. */
   since(atS: number): Second[] {
     return this.#seconds.filter((second) => second.atS >= atS);
   }
 
-  /** The minutes from that of `atS` on in which anything was counted, the oldest first. */
+  /** The minutes with traffic from the minute of `atS` on, the oldest first. */
   minutesSince(atS: number): Sums[] {
     return this.#minutes.since(atS, this.#seconds.at(-1));
   }
@@ -77,7 +77,7 @@ export class Traffic {
   #current(): Second {
     const atS = this.#nowS();
     const last = this.#seconds.at(-1);
-    // After the clock is set back, counts go into the latest second until the clock has caught up.
+    // After the clock is set back, the latest second counts until the clock has caught up.
     if (last !== undefined && last.atS >= atS) return last;
     if (last !== undefined) this.#minutes.add(last);
     const second = emptySecond(atS);
@@ -91,12 +91,12 @@ export function emptySecond(atS: number): Second {
   return { ...emptySums(atS), firstByteMs: emptyHistogram(), attempts: new Map() };
 }
 
-/** Adds up what several workers counted, second by second. */
+/** Adds the seconds of several workers. */
 export function merged(parts: readonly (readonly Second[])[]): Second[] {
   return addedUp(parts, emptySecond, addSecond);
 }
 
-/** The same, minute by minute. */
+/** Adds the minutes of several workers. */
 export function mergedMinutes(parts: readonly (readonly Sums[])[]): Sums[] {
   return addedUp(parts, emptySums, addSums);
 }

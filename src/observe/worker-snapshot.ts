@@ -1,4 +1,4 @@
-/** What one worker contributes to a snapshot, and the query that says how much of it to make. */
+/** One worker's part of a snapshot, and the query that specifies its contents. */
 import type { Failure } from '../core/failure.ts';
 import type { UsageSource } from '../core/usage.ts';
 import type { Histogram } from './histogram.ts';
@@ -8,33 +8,33 @@ import type { Sums } from './minutes.ts';
 import type { Tally } from './tally.ts';
 import type { Second } from './traffic.ts';
 
-/** How many ended and refused requests a worker remembers, and a snapshot holds at most. */
+/** The maximum of ended and refused requests that a worker remembers, and of those in a snapshot. */
 export const MAX_ENDED = 200;
-/** How many requests in flight a snapshot holds at most. */
+/** The maximum of requests in flight in a snapshot. */
 export const MAX_LIVE = 500;
 
 /**
- * What a snapshot should hold. The threads that serve requests make its rows, so ask for no more
- * than is shown.
+ * The contents of a snapshot. Its rows are built by the threads that serve requests, so a query should ask for no more than
+ * is shown.
  */
 export interface SnapshotQuery {
-  /** The keys to report the activity of. */
+  /** The keys whose activity to report. */
   readonly keyIds: readonly string[];
-  /** Leaves out the seconds before this one, since 1970. */
+  /** Omits seconds before this one, since 1970. */
   readonly sinceS: number;
-  /** Leaves out the minutes before that of this second, since 1970. Infinity leaves out all. */
+  /** Omits minutes before the minute of this second, since 1970. Infinity omits all. */
   readonly minutesSinceS: number;
-  /** Leaves out the requests that ended earlier, in milliseconds since 1970. */
+  /** Omits requests that ended earlier, in milliseconds since 1970. */
   readonly endedSinceMs: number;
-  /** The most requests in flight to include; the oldest come first. */
+  /** The maximum of requests in flight, the oldest first. */
   readonly maxLive: number;
-  /** The most ended requests to include; the latest are kept. */
+  /** The maximum of ended requests. The latest are kept. */
   readonly maxEnded: number;
-  /** How many steps of ten seconds to include of the first bytes of upstreams. */
+  /** The number of steps of ten seconds in the upstreams' times to the first byte. */
   readonly firstByteSteps: number;
 }
 
-/** The query for everything except the activity of single keys, and the minutes. */
+/** The query for everything except the activity of single keys, and minutes. */
 export const EVERYTHING: SnapshotQuery = {
   keyIds: [],
   sinceS: 0,
@@ -45,10 +45,10 @@ export const EVERYTHING: SnapshotQuery = {
   firstByteSteps: 0,
 };
 
-/** A query between workers and the main thread, which can also ask for what metrics show. */
+/** A query between workers and the main thread, which can also request the counts for metrics. */
 export type WorkerQuery = SnapshotQuery & { readonly withTally?: true };
 
-/** The query for the health of upstreams alone: no single request, no key, no second. */
+/** The query for the health of upstreams alone. */
 export const HEALTH_ONLY: SnapshotQuery = {
   keyIds: [],
   sinceS: Number.POSITIVE_INFINITY,
@@ -59,53 +59,51 @@ export const HEALTH_ONLY: SnapshotQuery = {
   firstByteSteps: 0,
 };
 
-/** The same, with what metrics show. */
+/** The same with the counts for metrics. */
 export const METRICS_ONLY: WorkerQuery = { ...HEALTH_ONLY, withTally: true };
 
 /** One worker's part of a snapshot. */
 export interface WorkerSnapshot {
-  /** Requests in flight, those that were not admitted yet included. */
+  /** Requests in flight, including those before admission. */
   readonly inFlight: number;
   readonly loopDelay: LoopDelay;
   readonly seconds: readonly Second[];
   readonly minutes: readonly Sums[];
-  /** The keys of the query, and those that were charged or refused most. */
+  /** The requested keys, and the keys with the most charges or refusals. */
   readonly keys: readonly KeyMinute[];
   readonly live: readonly RequestRow[];
   /** The latest last. */
   readonly recent: readonly RequestRow[];
   readonly upstreams: readonly UpstreamHealth[];
-  /** Only if it was asked for, and metrics are configured. */
+  /** Present if requested, and if metrics are configured. */
   readonly tally?: Tally;
 }
 
-/** A request as operators see it: in flight, ended, or refused. */
+/** A request for operators: in flight, ended, or refused. */
 export interface RequestRow {
   readonly id: string;
   readonly key_id: string;
   /** The model that serves it. */
   readonly model: string;
-  /** The model the client named; absent where that one serves. */
+  /** The requested model; absent if it serves. */
   readonly requested_model?: string;
   /** The provider that serves it; empty for a refused request. */
   readonly provider: string;
-  /**
-   * The upstream that serves it, and the attempts so far; both absent until it is sent upstream.
-   */
+  /** The upstream that serves it, and the number of attempts. Both are absent before its dispatch. */
   readonly upstream?: string;
   readonly attempts?: number;
   readonly stream: boolean;
-  /** Whom it is for, and the program that called; absent where its client names none. */
+  /** The end user and the app; absent if the client names none. */
   readonly user?: string;
   readonly app?: string;
   readonly admitted_at_ms: number;
   /** Absent while it is in flight. */
   readonly ended_at_ms?: number;
-  /** How it ended, or the error code it was refused with. */
+  /** Its outcome, or the error code of its refusal. */
   readonly outcome?: string;
-  /** Why it failed, as the journal has it. */
+  /** The cause of its failure, as in the journal. */
   readonly failure?: Failure;
-  /** Why it was refused: what was reached, and when it is free again. */
+  /** The reached limit of its refusal, and when it is free again. */
   readonly refusal?: string;
   readonly source?: UsageSource;
   readonly first_byte_ms?: number;
@@ -117,32 +115,30 @@ export interface RequestRow {
 /** The health of an upstream over the last minute. */
 export interface UpstreamHealth {
   readonly provider: string;
-  /** The provider's name, with a number where it has several upstreams. */
+  /** The provider's name, with a number if it has several upstreams. */
   readonly upstream: string;
   readonly state: UpstreamState;
   readonly in_flight: number;
   readonly requests: number;
   readonly failures: number;
-  /** Present if nothing was sent to it since the start: nobody knows whether it serves. */
+  /** Present if it has had no request since the start, so that its health is unknown. */
   readonly unasked?: true;
   readonly last_failure: { readonly at_ms: number; readonly message: string } | null;
-  /** Why attempts failed in the last hour: the most frequent causes, and eight at most. */
+  /** The causes of failures in the last hour, the most frequent first, at most eight. */
   readonly causes: readonly FailureCause[];
-  /** Times to the first byte by steps of ten seconds, the oldest first. Absent if not asked for, or if there are none. */
+  /** Times to the first byte by steps of ten seconds, the oldest first. Absent if not requested, or empty. */
   readonly first_bytes?: readonly Histogram[];
 }
 
-/** Failures of an upstream that have the same cause. */
+/** Failures of an upstream with the same cause. */
 export interface FailureCause {
   /** A status such as `429`, `5xx` for all from 500 on, or a `FailureReason` such as `not_connected`. */
   readonly cause: string;
   readonly count: number;
-  /** Of the latest one. */
+  /** The message of the latest failure. */
   readonly message: string;
   readonly at_ms: number;
 }
 
-/**
- * The state of its circuit breaker, or `backing_off`: it sent a `Retry-After` that has not elapsed.
- */
+/** The state of its circuit breaker, or `backing_off` until its `Retry-After` has elapsed. */
 export type UpstreamState = 'closed' | 'open' | 'half_open' | 'backing_off';

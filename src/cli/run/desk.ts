@@ -16,7 +16,7 @@ export interface LeashedKey {
   readonly secret: string;
 }
 
-/** A command that has ended. */
+/** An ended command. */
 export type EndedCommand = Pick<Ended, 'command' | 'ending' | 'startedAtMs'>;
 
 export interface Receipt {

@@ -8,7 +8,7 @@ import type { Ending } from './child.ts';
 import type { LeashGateway } from './gateway.ts';
 import type { Facts } from './receipt.ts';
 
-/** A command that has ended, and whose key is disabled. */
+/** An ended command, whose key is disabled. */
 export interface Ended {
   readonly gateway: LeashGateway;
   readonly key: KeyRecord;
@@ -24,7 +24,7 @@ const CHECK_MS = 50;
 const REFUSALS_MS = 2_000;
 /** The same if their number is unknown: a few times the delay with which a gateway writes them. */
 const UNKNOWN_REFUSALS_MS = 300;
-/** The number of failed requests and of truncated responses that are read for each key. */
+/** The number of failed requests and of truncated responses to read for each key. */
 const MOST_FAILED = 1_000;
 
 export async function readFacts(ended: Ended, state: State): Promise<Facts> {

@@ -203,7 +203,7 @@ async function start(config: Config): Promise<LeashGateway> {
     activityOf: async (keyIds) => {
       if (afterStop !== undefined) return afterStop;
       const snapshot = await gateway.snapshot({ ...NOTHING_BUT_KEYS, keyIds });
-      // Includes requests that are not admitted yet.
+      // Includes requests before admission.
       return { ...activityIn(snapshot), inFlight: await gateway.inFlight() };
     },
     keyRefusal: async (name) => {
