@@ -23,7 +23,6 @@ const SELDOM = [
   'google-auth-library',
   'pg',
   'pino-pretty',
-  'prom-client/lib/cluster.js',
   'undici/lib/llhttp/llhttp-wasm.js',
 ];
 /** What test/crash and test/takeover import beside the program, to change it. */

@@ -91,7 +91,7 @@ export class GatewayMetrics {
     return snapshots;
   }
 
-  #print({ config, draining, workers, account, storageFault }: Figures): Promise<string> {
+  #print({ config, draining, workers, account, storageFault }: Figures): string {
     const { state, threads, tier } = config;
     const figures = {
       version: VERSION,

@@ -1,24 +1,8 @@
-/** Samples of metrics, in the form in which prom-client adds up and prints those of several processes. */
+/** Samples of metrics: sums by labels, and their text in Prometheus' format. */
 import type { Bounds, DurationCounts } from '../core/durations.ts';
-import { METRICS, type Metric, type MetricKey } from './metrics.ts';
+import { METRICS, type MetricKey } from './metrics.ts';
 
 type Labels = Readonly<Record<string, string>>;
-
-interface Sample {
-  readonly labels: Labels;
-  readonly value: number;
-  /** Of a histogram: the part that it belongs to. */
-  readonly metricName?: string;
-}
-
-/** A metric with its samples, as prom-client's `getMetricsAsJSON` has it. */
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: Metric['type'];
-  readonly aggregator: 'sum';
-  readonly values: Sample[];
-}
 
 const MS_PER_S = 1000;
 
@@ -26,38 +10,52 @@ type LabelsOf<K extends MetricKey> = Readonly<Record<(typeof METRICS)[K]['labels
 
 type HistogramKey = { [K in MetricKey]: (typeof METRICS)[K]['type'] extends 'histogram' ? K : never }[MetricKey];
 
+/** By the name and labels of a sample, as they are printed. */
+type Samples = Map<string, number>;
+
 export class Families {
-  readonly #families = new Map<MetricKey, Family>();
+  readonly #samples = new Map<MetricKey, Samples>((Object.keys(METRICS) as MetricKey[]).map((key) => [key, new Map()]));
 
-  /** All metrics, those without samples as well, in the order of the table. */
-  all(): readonly Family[] {
-    return (Object.keys(METRICS) as MetricKey[]).map((key) => this.#family(key));
-  }
-
+  /** Adds to the sample with these labels. */
   add<K extends Exclude<MetricKey, HistogramKey>>(key: K, labels: LabelsOf<K>, value: number): void {
-    this.#family(key).values.push({ labels, value });
+    this.#add(key, METRICS[key].name, labels, value);
   }
 
   addHistogram<K extends HistogramKey>(key: K, labels: LabelsOf<K>, counts: DurationCounts): void {
     const { name, bounds }: { name: string; bounds: Bounds } = METRICS[key];
-    const { values } = this.#family(key);
     let seen = 0;
     const upTo = (le: string, bucket: number) => {
       seen += counts[bucket] ?? 0;
-      values.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value: seen });
+      this.#add(key, `${name}_bucket`, { ...labels, le }, seen);
     };
     for (const [bucket, bound] of bounds.entries()) upTo(String(bound / MS_PER_S), bucket);
     upTo('+Inf', bounds.length);
-    values.push({ metricName: `${name}_sum`, labels, value: (counts[bounds.length + 1] ?? 0) / MS_PER_S });
-    values.push({ metricName: `${name}_count`, labels, value: seen });
+    this.#add(key, `${name}_sum`, labels, (counts[bounds.length + 1] ?? 0) / MS_PER_S);
+    this.#add(key, `${name}_count`, labels, seen);
   }
 
-  #family(key: MetricKey): Family {
-    const known = this.#families.get(key);
-    if (known !== undefined) return known;
-    const { name, help, type } = METRICS[key];
-    const family: Family = { name, help, type, aggregator: 'sum', values: [] };
-    this.#families.set(key, family);
-    return family;
+  /** All metrics in the order of the table, those without samples as well. */
+  print(): string {
+    const texts = [...this.#samples].map(([key, samples]) => {
+      const { name, help, type } = METRICS[key];
+      const lines = [...samples].map(([sample, value]) => `${sample} ${valueText(value)}`);
+      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+    });
+    return `${texts.join('\n\n')}\n`;
   }
+
+  #add(key: MetricKey, name: string, labels: Labels, value: number): void {
+    const samples = this.#samples.get(key) as Samples;
+    const shown = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+    const sample = shown.length === 0 ? name : `${name}{${shown.join(',')}}`;
+    samples.set(sample, (samples.get(sample) ?? 0) + value);
+  }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
+
+function valueText(value: number): string {
+  return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value);
 }

@@ -1,7 +1,5 @@
 /** The page of metrics: what all threads have counted, summed, and printed in the text format of Prometheus. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { RegistryContentType } from 'prom-client';
-import AggregatorRegistry from 'prom-client/lib/cluster.js';
 import type { LedgerTimes } from '../core/durations.ts';
 import { NANOS_PER_USD, type Nanos } from '../core/money.ts';
 import type { LoopDelay } from '../observe/loop-delay.ts';
@@ -79,9 +77,12 @@ export function labelsUpTo(most: number): Labels {
 }
 
 /** Prints the page. Figures that several tallies have are summed. */
-export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: Labels): Promise<string> {
-  const parts = [figuresOfGateway(figures), figuresOfProcess(), ...tallies.map((tally) => countsOf(tally, labels))];
-  return AggregatorRegistry.aggregate<RegistryContentType>(parts.map((part) => part.all())).metrics();
+export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: Labels): string {
+  const families = new Families();
+  addGateway(families, figures);
+  addProcess(families);
+  for (const tally of tallies) addCounts(families, tally, labels);
+  return families.print();
 }
 
 /**
@@ -92,8 +93,7 @@ export function usd(nanos: Nanos): number {
   return Number(nanos) / Number(NANOS_PER_USD);
 }
 
-function figuresOfGateway(figures: GatewayFigures): Families {
-  const families = new Families();
+function addGateway(families: Families, figures: GatewayFigures): void {
   const { version, account, ledger, loopDelayMs, stateBytes } = figures;
   families.add('buildInfo', { version, node_version: process.versions.node }, 1);
   families.add('threads', {}, figures.threads);
@@ -113,7 +113,6 @@ function figuresOfGateway(figures: GatewayFigures): Families {
   if (figures.differences !== undefined) families.add('ledgerDifferences', {}, figures.differences);
   for (const upstream of figures.upstreams) addUpstream(families, upstream);
   for (const model of figures.models) addZeros(families, model);
-  return families;
 }
 
 function addAccount(families: Families, { balanceNanos, heldNanos, keys }: AccountFigures): void {
@@ -140,8 +139,7 @@ function addZeros(families: Families, model: string): void {
   families.add('cacheSaved', { model }, 0);
 }
 
-function countsOf(tally: Tally, labels: Labels): Families {
-  const families = new Families();
+function addCounts(families: Families, tally: Tally, labels: Labels): void {
   families.add('slots', {}, tally.slots);
   for (const [model, { outcomes, tokens, firstByte, duration, cacheHits, cacheSavedNanos }] of tally.models) {
     for (const [outcome, { requests, costNanos }] of outcomes) {
@@ -166,7 +164,6 @@ function countsOf(tally: Tally, labels: Labels): Families {
   }
   for (const [keyId, counts] of tally.keys) addKey(families, labels.keys.labelOf(keyId), counts);
   for (const [name, counts] of tally.groups) addGroup(families, labels.groups.labelOf(name), counts);
-  return families;
 }
 
 function addKey(families: Families, label: string | undefined, counts: KeyTally): void {
@@ -185,15 +182,13 @@ function addGroup(families: Families, label: string | undefined, counts: KeyTall
   families.add('groupRefusals', { group: label }, counts.refusals);
 }
 
-function figuresOfProcess(): Families {
-  const families = new Families();
+function addProcess(families: Families): void {
   const { user, system } = process.cpuUsage();
   families.add('processCpu', {}, (user + system) / MICROS_PER_S);
   families.add('processMemory', {}, process.memoryUsage.rss());
   families.add('processStart', {}, performance.timeOrigin / MS_PER_S);
-  if (process.platform !== 'linux') return families;
+  if (process.platform !== 'linux') return;
   families.add('openFiles', {}, readdirSync('/proc/self/fd').length);
   const [, soft = ''] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
   families.add('maxFiles', {}, soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft));
-  return families;
 }

@@ -63,7 +63,7 @@ async function pageOf(
 ): Promise<ReadonlyMap<string, ReadMetric>> {
   // As it comes from another thread.
   const tallies = counters.map(({ tally }) => structuredClone(tally));
-  return readExposition(await printPage({ ...FIGURES, ...figures }, tallies, labels));
+  return readExposition(printPage({ ...FIGURES, ...figures }, tallies, labels));
 }
 
 /** `a=1,b=2 value` of each sample of a metric. */

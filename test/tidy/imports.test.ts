@@ -47,7 +47,6 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
     'src/core/node-http.ts',
   ],
   'gpt-tokenizer': 'src/tokens/thread.ts',
-  'prom-client': 'src/metrics/',
 };
 
 /** The folder of a store. What lies beside these folders knows none of them, except the file that opens them. */
