@@ -1,5 +1,5 @@
 /** The tree of groups, and the levels around a key or a group. Pure. */
-import { isGone, type KeyRecord, type Owner } from '../state/keys.ts';
+import type { KeyRecord, Owner } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 
 type Place = Pick<GroupRecord, 'id' | 'groupId'>;
@@ -21,25 +21,6 @@ export function inTreeOrder<Group extends Place>(groups: readonly Group[]): read
 
 /** A key or a group. A child key belongs to its parent key, and has no group. */
 type Level = Pick<Owner, 'id' | 'groupId' | 'state'> & Partial<Pick<KeyRecord, 'parentId' | 'expiresAtMs'>>;
-
-/**
- * The innermost level around a key or a group that is disabled, deleted or expired. Undefined without one, and if the
- * key or group itself is.
- */
-export function refuserOf<Around extends Level>(
-  owner: Level,
-  levelOf: (id: string) => Around | undefined,
-  wallMs: number,
-): Around | undefined {
-  if (!isOpen(owner, wallMs)) return undefined;
-  const id = owner.parentId ?? owner.groupId;
-  const level = id === null ? undefined : levelOf(id);
-  return level === undefined || !isOpen(level, wallMs) ? level : refuserOf(level, levelOf, wallMs);
-}
-
-function isOpen(level: Level, wallMs: number): boolean {
-  return level.state === 'enabled' && !isGone({ expiresAtMs: null, ...level }, wallMs);
-}
 
 /** A key or a group and its outer levels, from inside out. `levelOf` returns a level by its id. */
 export function levelsFrom<Around extends { readonly record: Level }>(

@@ -113,8 +113,8 @@ export const SECTIONS: readonly Section[] = [
     bindings: [
       { shown: '← →', meaning: 'fold; unfold' },
       { shown: 'n', meaning: 'create a group', press: 'n', isChange: true },
-      { shown: 'e', meaning: 'switch it on; unblock', press: 'e', isChange: true },
-      { shown: 'd', meaning: 'switch it off; block', press: 'd', isChange: true },
+      { shown: 'e', meaning: 'unblock, or enable', press: 'e', isChange: true },
+      { shown: 'd', meaning: 'block, or disable', press: 'd', isChange: true },
       { shown: 'l', meaning: 'limits and budgets', press: 'l', isChange: true },
       { shown: 'U', meaning: 'limits of each end user', press: 'U', isChange: true },
       { shown: 'm', meaning: 'edit its models', press: 'm', isChange: true },

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { DAY_MS } from '../core/clock.ts';
 import { NANOS_PER_USD } from '../core/money.ts';
+import { burnOf } from '../operator/cost-history.ts';
 import { monthStart } from '../state/periods.ts';
 import type { UsageGroup, UsageQuery, UsageReport } from '../state/usage.ts';
 import { idOfUsage } from './lists/usage.ts';
@@ -56,11 +57,26 @@ export function slotsOf(range: Range, nowMs: number): Slots {
   }
 }
 
-/**
- * The first hour or day of those up to now in which something has cost much, without a pause: at least a quarter of the most
- * that it has cost in any. Undefined if it does not any more, or already did in the first of all.
- */
-function muchSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs: number): number | undefined {
+/** From when to when something has cost much: at least a quarter of the most in an hour or day, without a pause. */
+export interface HighCost {
+  readonly sinceMs: number;
+  /** Undefined while it goes on. */
+  readonly untilMs: number | undefined;
+}
+
+/** Undefined if it has cost as much from the first hour or day on, or usually does. */
+function highCostOf(costs: readonly number[], slots: Slots, nowMs: number): HighCost | undefined {
+  const sinceMs = ongoingSinceMs(costs, slots, nowMs);
+  if (sinceMs !== undefined) return { sinceMs, untilMs: undefined };
+  const past = costs.slice(0, Math.floor((nowMs - slots.firstMs) / slots.stepMs) + 1);
+  const burn = burnOf(past.map((usd) => BigInt(Math.round(usd * Number(NANOS_PER_USD)))));
+  if (burn === undefined || burn.to === past.length) return undefined;
+  const at = (slot: number) => slots.firstMs + slot * slots.stepMs;
+  return { sinceMs: at(burn.from), untilMs: at(burn.to) };
+}
+
+/** The first hour or day of a high cost that goes on. */
+function ongoingSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs: number): number | undefined {
   const present = Math.floor((nowMs - firstMs) / stepMs);
   const elapsed = (nowMs - firstMs) / stepMs - present;
   // One that has only begun says nothing yet.
@@ -78,7 +94,7 @@ function muchSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs
 
 /** Whether its rows have a history: a day has none, and a period of its own is not a range up to now. */
 export function hasHistory({ by, of }: UsageAsked): boolean {
-  return by !== 'day' && by !== 'month' && of.period === undefined;
+  return by !== 'day' && by !== 'month' && by !== 'hour' && of.period === undefined;
 }
 
 interface Known {
@@ -107,8 +123,8 @@ export class CostHistory {
       const id = idOfUsage(row);
       if (!ids.has(id)) return row;
       const costs = Array.from({ length: count }, (_, i) => slots.get(firstMs + i * stepMs)?.get(id) ?? 0);
-      const sinceMs = muchSinceMs(costs, range, nowMs);
-      return { ...row, costs, ...(sinceMs !== undefined && { sinceMs }) };
+      const high = highCostOf(costs, range, nowMs);
+      return { ...row, costs, ...(high !== undefined && { high }) };
     });
   }
 

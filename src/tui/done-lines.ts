@@ -1,10 +1,10 @@
 /** What was done in this dashboard as lines: newest first, each with the command line that does the same. Pure. */
-import { dateTime } from '../operator/format.ts';
 import { clean, wrap } from '../operator/text.ts';
 import type { Done } from './actions.ts';
 import { commandsOf, shellLine } from './command-line.ts';
 import { boxWidth } from './draw/box.ts';
 import { dim, type Line, span } from './draw/line.ts';
+import { localTime } from './local-time.ts';
 import type { Model } from './model.ts';
 
 /** `12:00:00`, and the gap after it. */
@@ -19,7 +19,7 @@ export function doneLines(model: Model): Line[] {
     const command = shellLine(commandsOf(done.action, done.before), model.configOption);
     const style = { tone: done.tone === 'good' ? undefined : done.tone };
     return [
-      [dim(dateTime(done.atMs).slice(-TIME)), { text: GAP }, span(first, style)],
+      [dim(localTime(done.atMs).slice(-TIME)), { text: GAP }, span(first, style)],
       ...more.map((text): Line => [margin, span(text, style)]),
       ...wrap(clean(command), width).map((text): Line => [margin, span(text, { tone: 'accent' })]),
     ];

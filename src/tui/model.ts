@@ -7,6 +7,7 @@ import type { Limits } from '../core/limits.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Refusal, RefusedMinutes } from '../observe/refusals.ts';
 import type { RequestRow } from '../observe/worker-snapshot.ts';
+import type { CostHistory, HistoryFilter } from '../operator/cost-history.ts';
 import type { Spending } from '../operator/forecast.ts';
 import type { EndUser } from '../operator/level-figures.ts';
 import type { CreditEntry } from '../state/account.ts';
@@ -146,12 +147,35 @@ export interface ComparedUsage extends UsageRow {
   readonly beforeNanos?: Nanos;
   /** In USD, the oldest first. */
   readonly costs?: readonly number[];
-  /** The hour or day from which on it has cost much, up to now; absent where it does not, or did before the first of them. */
-  readonly sinceMs?: number;
+  /** When it has cost much. */
+  readonly high?: { readonly sinceMs: number; readonly untilMs: number | undefined };
 }
 
-/** What the Usage view can show. */
-export const USAGE_CHOICES: readonly UsageGroup[] = USAGE_GROUPS.filter((by) => by !== 'group');
+/** The cost over time of the row under the cursor, and who spent most of the burn in it. */
+export interface PlottedCost {
+  /** The query that it answers. */
+  readonly of: PlotQuery;
+  readonly history: CostHistory;
+  /** `80% by key web-app, 75% by model openai/gpt-5`; empty without a burn. */
+  readonly burnBy: string;
+}
+
+/** The cost that a plot shows: of which requests, over which time. */
+export interface PlotQuery {
+  /** Of which key, group, model or name. */
+  readonly filter: HistoryFilter;
+  /** What it is of, as the title names it. */
+  readonly title: string;
+  readonly range: '24h' | '7d' | '30d';
+}
+
+/** The groupings of the Usage view. */
+export const USAGE_CHOICES: readonly UsageGroup[] = [
+  ...USAGE_GROUPS.filter((by) => by !== 'group' && by !== 'hour'),
+  // The journal is read for them, which takes longer.
+  'group',
+  'hour',
+];
 
 export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
@@ -335,6 +359,8 @@ export interface Model {
     /** When the rows were read, in milliseconds since 1970; undefined before that. */
     readonly readAtMs: number | undefined;
   };
+  /** The plot of the row under the cursor; undefined until it is read. */
+  readonly plot: PlottedCost | undefined;
   /** What was done in this dashboard, latest last. */
   readonly done: readonly Done[];
   /** The `--config` that it was started with, which its command lines need, too. */
@@ -406,6 +432,7 @@ export function firstModel(stored: Stored, size: { columns: number; rows: number
       refusedSinceMs: undefined,
     },
     usage: { by: 'key', range: '24h', of: {}, rows: [], rowsBy: 'key', readAtMs: undefined },
+    plot: undefined,
     done: [],
     configOption: undefined,
     walk: undefined,

@@ -1,5 +1,5 @@
-/** How long the credit lasts, at the pace of the last minute and of the last seven days. Pure. */
-import { forecastCredit, type Paces } from '../operator/forecast.ts';
+/** How long the credit lasts, at the pace of the last ten minutes and of the last seven days. Pure. */
+import { forecastCredit, type Paces, recentSpending } from '../operator/forecast.ts';
 import type { Model } from './model.ts';
 import { presentOf } from './present.ts';
 import { accountOf } from './select.ts';
@@ -9,11 +9,15 @@ const NO_MONEY = 'insufficient_credit';
 /** A gateway that shares its balance does not know what others spend: the sums of the week do. */
 export function creditPaces(model: Model): Paces {
   const balance = accountOf(model);
-  const { spending, errors } = presentOf(model);
+  const { errors } = presentOf(model);
   const refused = errors.find(([code]) => code === NO_MONEY)?.[1] ?? 0;
-  const isKnown = model.snapshot !== undefined && model.shared === undefined;
+  const { snapshot, minutes, nowMs } = model;
+  const recent =
+    snapshot === undefined || model.shared !== undefined
+      ? undefined
+      : recentSpending(minutes, snapshot.started_at_ms, nowMs);
   return {
-    recent: isKnown ? forecastCredit(balance, refused, spending) : undefined,
+    recent: recent && forecastCredit(balance, refused, recent),
     week: forecastCredit(balance, refused, model.stored.week),
   };
 }

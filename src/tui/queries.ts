@@ -24,16 +24,15 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
     maxLive: liveRows(model),
     maxEnded: view === 'live' ? MAX_ENDED : 0,
     ...(view === 'overview' && !isLongRange(model) && { firstByteSteps: MOST_FIRST_BYTE_STEPS }),
-    ...minutesToAskFor(model),
+    minutesSinceS: minutesSinceS(model),
   };
 }
 
-/** Minutes are asked for only while they are shown, and those of the last hour from a full hour on. */
-function minutesToAskFor({ view, chartRange, nowMs }: Model): Pick<Partial<SnapshotQuery>, 'minutesSinceS'> {
-  if (view !== 'overview') return {};
+/** Minutes of the last hour, since a full hour, for the pace of the spending; of the day only while they are shown. */
+function minutesSinceS({ view, chartRange, nowMs }: Model): number {
+  if (view === 'overview' && chartRange === '24h') return 0;
   // It changes only once an hour: with each change all is sent again.
-  if (chartRange === '1h') return { minutesSinceS: 3600 * (Math.floor(nowMs / 3_600_000) - 1) };
-  return chartRange === '24h' ? { minutesSinceS: 0 } : {};
+  return 3600 * (Math.floor(nowMs / 3_600_000) - 1);
 }
 
 /** In the order of their ids: keys that only change places in the list are no other query. */

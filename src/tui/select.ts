@@ -2,8 +2,7 @@
 
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
-import { isSpent } from '../operator/spending.ts';
-import { refuserOf as refuserIn } from '../operator/tree.ts';
+import { type Blocker, blockerOf as blockerIn, isSpent } from '../operator/spending.ts';
 import { isGone, type KeyRecord } from '../state/keys.ts';
 import type { GroupRecord } from '../state/levels.ts';
 import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
@@ -120,9 +119,14 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** What around a key or a group refuses it, if it is not refused itself: a group, or the key that has made it. */
-export function refuserOf(owner: KeyRecord | GroupRecord, model: Model): KeyRecord | GroupRecord | undefined {
-  return refuserIn(owner, (id) => ownerById(model, id), model.nowMs);
+/** A key or a group by its id. */
+export function levelById(model: Model, id: string): StoredKey | StoredGroup | undefined {
+  return keysById(model).get(id) ?? groupsById(model).get(id);
+}
+
+/** The level that stops the requests of a key or a group: itself, or one around it. */
+export function blockerOf(level: StoredKey | StoredGroup, model: Model): Blocker<StoredKey | StoredGroup> | undefined {
+  return blockerIn(level, (id) => levelById(model, id), model.nowMs);
 }
 
 /** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */

@@ -12,6 +12,7 @@ import { startAudit } from './audit-run.ts';
 import { HistoryTurns } from './history-turns.ts';
 import { followedOwners } from './lists/groups.ts';
 import { type FoundPage, firstModel, type Model } from './model.ts';
+import { isSamePlot, plotQuery } from './plot-query.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
 import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs, usersEveryMs } from './refresh.ts';
 import { withRefused } from './refused.ts';
@@ -24,6 +25,9 @@ import { update } from './update/update.ts';
 
 /** How many key presses and pastes are kept while a change is being made. */
 const MAX_HELD_INPUTS = 200;
+
+/** A plot is read again: the hour or day that runs grows. */
+const PLOT_EVERY_MS = 30_000;
 
 interface SessionOptions {
   /** Changes nothing, in the state or in a gateway. */
@@ -69,6 +73,7 @@ export class Session {
     usage: Number.NEGATIVE_INFINITY,
     users: Number.NEGATIVE_INFINITY,
     requests: Number.NEGATIVE_INFINITY,
+    plot: Number.NEGATIVE_INFINITY,
   };
   /** Of the last read of the state, since 1970: as time passes, budgets come free. */
   #minuteRead = 0;
@@ -157,6 +162,21 @@ export class Session {
     await this.#store.close();
   }
 
+  /** Reads the plot of the row under the cursor, if another is shown, or the shown one is old. */
+  #plot(): void {
+    const query = plotQuery(this.#model);
+    if (query === undefined) return;
+    const isShown = isSamePlot(query, this.#model.plot?.of);
+    if (isShown && !this.#isDue('plot', PLOT_EVERY_MS)) return;
+    this.#turns.add('plot', async () => {
+      this.#readAt.plot = performance.now();
+      await this.#tryRead(async () => {
+        const plot = await this.#store.plot(query, Date.now());
+        if (isSamePlot(query, plotQuery(this.#model))) this.dispatch({ kind: 'plot', plot });
+      });
+    });
+  }
+
   /** Asks for what another view shows. */
   #showView(): void {
     this.#follow();
@@ -177,10 +197,11 @@ export class Session {
     const { detail } = this.#model.keys;
     if (detail !== undefined && this.#isDue('detail', detailEveryMs(this.#model)))
       this.#perform({ kind: 'load_key', keyId: detail.keyId });
+    this.#plot();
     this.#follow();
   }
 
-  #isDue(what: 'state' | 'detail' | 'usage' | 'users' | 'requests', everyMs: number): boolean {
+  #isDue(what: 'state' | 'detail' | 'usage' | 'users' | 'requests' | 'plot', everyMs: number): boolean {
     return performance.now() - this.#readAt[what] > everyMs;
   }
 

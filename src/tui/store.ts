@@ -7,7 +7,15 @@ import { originOf } from '../core/address.ts';
 import { DAY_MS, utcMonth } from '../core/clock.ts';
 import { UserError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
+import {
+  burnOf,
+  type CostHistory as CostHistoryOf,
+  type HistoryFilter,
+  historySpan,
+  readCostHistory,
+} from '../operator/cost-history.ts';
 import { MINUTE_MS, type Spending, weekSpending, weekStartMs } from '../operator/forecast.ts';
+import { percent } from '../operator/format.ts';
 import { endUserPage, groupFigures, NO_FIGURES } from '../operator/level-figures.ts';
 import { spendBounds } from '../operator/spending.ts';
 import type { CreditEntry } from '../state/account.ts';
@@ -27,6 +35,8 @@ import type {
   ComparedUsage,
   FoundPage,
   KeyDetail,
+  PlotQuery,
+  PlottedCost,
   Range,
   RequestSearch,
   Shared,
@@ -39,6 +49,13 @@ import type {
 } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
+/** The ranges of plots. Of more than a week the sums by day are read, which are quick. */
+const PLOTTED = {
+  '24h': { sinceMs: DAY_MS, by: 'hour' },
+  '7d': { sinceMs: 7 * DAY_MS, by: 'day' },
+  '30d': { sinceMs: 30 * DAY_MS, by: 'day' },
+} as const;
+const BURN_GROUPS = ['key', 'user', 'model'] as const;
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
 const DETAIL_DAYS = 30;
 /** Between two reads of what the last seven days have cost. */
@@ -260,6 +277,31 @@ export class Store {
     return (await this.#state.usage.report({ by, keyId: key?.id, model, ...within })).rows;
   }
 
+  /** The cost over time, and who spent most of the burn in it. */
+  plot(of: PlotQuery, nowMs: number): Promise<PlottedCost> {
+    const { usage } = this.#state;
+    const { sinceMs, by } = PLOTTED[of.range];
+    return this.#state.run(async () => {
+      const history = await readCostHistory(usage, of.filter, historySpan(nowMs - sinceMs, nowMs, by));
+      return { of, history, burnBy: await this.#burnBy(of.filter, history) };
+    });
+  }
+
+  async #burnBy(filter: HistoryFilter, { span, costs }: CostHistoryOf): Promise<string> {
+    const burn = burnOf(costs);
+    if (burn === undefined) return '';
+    const at = (slot: number) => span.fromMs + slot * span.stepMs;
+    const parts: string[] = [];
+    for (const by of BURN_GROUPS) {
+      const [first] = (await this.#state.usage.report({ ...filter, by, sinceMs: at(burn.from), untilMs: at(burn.to) }))
+        .rows;
+      const name = first?.[by] ?? '';
+      if (first !== undefined && name !== '')
+        parts.push(`${percent(Number(first.costNanos) / Number(burn.costNanos))} by ${by} ${name}`);
+    }
+    return parts.join(', ');
+  }
+
   /** A page of the journal, or the one request that has an id. */
   requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<FoundPage> {
     const { requests } = this.#state;
@@ -383,7 +425,7 @@ const WEEK_MS = 7 * DAY_MS;
 const COMPARED: ReadonlySet<Range> = new Set(['today', '24h', '7d']);
 
 export function isCompared(by: UsageGroup, range: Range, of: UsageOf): boolean {
-  return COMPARED.has(range) && by !== 'day' && by !== 'month' && of.period === undefined;
+  return COMPARED.has(range) && by !== 'hour' && by !== 'day' && by !== 'month' && of.period === undefined;
 }
 
 /** Each row with what it cost then; also those that cost something only then. */

@@ -2,11 +2,13 @@
 import type { Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
 import { freeOf, soonestEndMs, toneOfEnd } from '../operator/forecast.ts';
-import { count, dateTime, duration, usd } from '../operator/format.ts';
+import { count, usd } from '../operator/format.ts';
 import { healthOf } from '../operator/health.ts';
+import { roundedSpan } from '../operator/moments.ts';
 import { outlookOf, tightest } from '../operator/spending.ts';
 import { clean } from '../operator/text.ts';
 import { dim, type Line, lineWidth, span } from './draw/line.ts';
+import { localTime, zoneLabel } from './local-time.ts';
 import type { Model, StoredGroup, StoredKey, TroubleKind, View } from './model.ts';
 import { creditPaces } from './paces.ts';
 import { accountOf, spentLevels } from './select.ts';
@@ -35,7 +37,7 @@ const ADJECTIVES: Readonly<Record<string, string>> = { day: 'daily', week: 'week
 
 /** All troubles, ranked: what stops everybody, what stops some, what stops the keys of a group, and what stops one key. */
 export function troublesOf(model: Model): Trouble[] {
-  return [
+  const all = [
     gateway(model),
     storage(model),
     money(model),
@@ -44,6 +46,8 @@ export function troublesOf(model: Model): Trouble[] {
     spentKeys(model),
     rates(model),
   ].flat();
+  // A forecast stands below what is wrong by now.
+  return all.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
 
 /** A part of the line of troubles. */
@@ -86,7 +90,7 @@ function firstOf(
 function gateway(model: Model): Trouble[] {
   const { snapshot, shared, wasConnected, isConnecting, lostAtMs } = model;
   if (!wasConnected || isConnecting || snapshot !== undefined || shared !== undefined) return [];
-  const when = lostAtMs === undefined ? '' : ` at ${dateTime(lostAtMs).slice(-8)}`;
+  const when = lostAtMs === undefined ? '' : ` at ${localTime(lostAtMs).slice(-8)}${zoneLabel(lostAtMs)}`;
   const text = `GATEWAY stopped${when}; ${program()} serve starts it`;
   return [{ about: 'gateway', text, tone: 'bad', view: 'overview' }];
 }
@@ -104,10 +108,10 @@ function money(model: Model): Trouble[] {
   const free = freeOf(account);
   const refused = refusals(model, 'insufficient_credit');
   if (free > 0n && refused === 0) return ending(model, free);
-  const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free` : 'no credit left';
+  const left = balanceNanos > 0n ? `${usd(free > 0n ? free : 0n)} free` : 'used up';
   const whole = balanceNanos > 0n ? ` of ${usd(balanceNanos)} USD` : '';
   const refusing = refused === 0 ? '' : `, refusing ${count(refused)}/min`;
-  const [text, brief] = [`MONEY ${left}${whole}${refusing}`, `MONEY ${left}${refusing}`];
+  const [text, brief] = [`CREDIT ${left}${whole}${refusing}`, `CREDIT ${left}${refusing}`];
   return [{ about: 'money', text, brief, tone: 'bad', view: 'overview' }];
 }
 
@@ -117,8 +121,8 @@ function ending(model: Model, free: Nanos): Trouble[] {
   const soonest = soonestEndMs({ recent, week });
   const tone = soonest === undefined ? undefined : toneOfEnd(soonest);
   if (soonest === undefined || tone === undefined || tone === 'good') return [];
-  const brief = `MONEY ends in ${duration(soonest / 1_000)}`;
-  return [{ about: 'money', text: `${brief} (${usd(free)} free)`, brief, tone, view: 'overview' }];
+  const brief = `CREDIT runs out in about ${roundedSpan(soonest)}`;
+  return [{ about: 'money', text: `${brief} (${usd(free)} USD free)`, brief, tone, view: 'overview' }];
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {

@@ -3,7 +3,18 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** What there is to do with the state. Of each kind one piece waits at most: the latest. */
-export type Task = 'act' | 'check' | 'read' | 'shared' | 'key' | 'users' | 'usage' | 'requests' | 'history' | 'credit';
+export type Task =
+  | 'act'
+  | 'check'
+  | 'read'
+  | 'shared'
+  | 'key'
+  | 'users'
+  | 'usage'
+  | 'plot'
+  | 'requests'
+  | 'history'
+  | 'credit';
 
 export class Turns {
   readonly #waiting = new Map<Task, () => Promise<void>>();

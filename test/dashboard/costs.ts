@@ -8,7 +8,9 @@ export interface Cost {
 }
 
 export const MOST_MEMORY_MB = 200;
-export const MOST_IDLE_PERCENT = 3;
-export const MOST_LATENCY_MS = 60;
+/** At rest, with few keys and with 10,000. */
+export const MOST_IDLE_PERCENT = { few: 3, many: 5 };
+/** By the size of the terminal: the cost of a frame grows with its cells. */
+export const MOST_LATENCY_MS = { '120x40': 60, '200x60': 100 };
 export const MOST_SWITCH_MS = 100;
 export const MOST_LOST_PERCENT = 3;

@@ -7,10 +7,10 @@ import { measureLoad } from './load.ts';
 
 const PARTS: Readonly<Record<string, (scope: RunScope, rounds: number) => Promise<Cost[]>>> = {
   load: measureLoad,
-  'few keys': (scope) => measureKeys(scope, { keys: 10, rows: 20_000 }),
-  'many keys': (scope) => measureKeys(scope, { keys: 10_000, rows: 20_000 }),
+  'few keys': (scope) => measureKeys(scope, { keys: 10, rows: 20_000, terminal: '120x40' }),
+  'many keys': (scope) => measureKeys(scope, { keys: 10_000, rows: 20_000, terminal: '200x60' }),
   // SQLite keeps some 20 MB more of a journal that a filter has looked through.
-  'many rows': (scope) => measureKeys(scope, { keys: 10_000, rows: 1_000_000, mostMemoryMb: 175 }),
+  'many rows': (scope) => measureKeys(scope, { keys: 10_000, rows: 1_000_000, terminal: '120x40', mostMemoryMb: 225 }),
 };
 
 export default campaign({

@@ -10,12 +10,15 @@ import { bounded } from '../support/wait.ts';
 import { type Cost, MOST_IDLE_PERCENT, MOST_LATENCY_MS, MOST_MEMORY_MB, MOST_SWITCH_MS } from './costs.ts';
 import { cpuMs, memoryMb } from './process.ts';
 
-/**
- * Started by util-linux with its own terminal: prints the pid of the dashboard, then becomes it.
- */
-const COMMAND = `stty cols 160 rows 50; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
+/** Started by util-linux with its own terminal: prints the pid of the dashboard, then becomes it. */
+function commandAt(size: keyof typeof MOST_LATENCY_MS): string {
+  const [columns, rows] = size.split('x');
+  return `stty cols ${columns} rows ${rows}; echo "pid $$"; exec "${process.execPath}" "${PROGRAM}" tui`;
+}
+
 /** A whole minute, since some of what a dashboard reads, it reads once a minute. */
 const REST_MS = 60_000;
+const MANY_KEYS = 2_000;
 /** The least number of presses of a measurement, which ends with a whole round of its keys. */
 const PRESSED = 200;
 /** Faster than anybody presses keys, slower than the screen answers one. */
@@ -47,13 +50,20 @@ const TYPED = ['/', ...'cost>1', ...Array<string>(6).fill('\u007f'), '\r'];
 /** A dashboard on a state of this size, at rest and answering keys. */
 export async function measureKeys(
   scope: RunScope,
-  size: { readonly keys: number; readonly rows: number; readonly mostMemoryMb?: number },
+  size: {
+    readonly keys: number;
+    readonly rows: number;
+    readonly terminal: keyof typeof MOST_LATENCY_MS;
+    readonly mostMemoryMb?: number;
+  },
 ): Promise<Cost[]> {
-  const { mostMemoryMb = MOST_MEMORY_MB } = size;
+  const { mostMemoryMb = MOST_MEMORY_MB, terminal: terminalSize } = size;
+  const mostLatencyMs = MOST_LATENCY_MS[terminalSize];
+  const mostIdlePercent = size.keys < MANY_KEYS ? MOST_IDLE_PERCENT.few : MOST_IDLE_PERCENT.many;
   const place = new Workplace(scope, CONFIG);
   makeLargeState(place.statePath, size, () => {});
   const serving = await place.serve();
-  const terminal = spawn('script', ['-qfc', COMMAND, '/dev/null'], {
+  const terminal = spawn('script', ['-qfc', commandAt(terminalSize), '/dev/null'], {
     cwd: place.directory,
     env: { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8' },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -65,16 +75,16 @@ export async function measureKeys(
   await pause(REST_MS);
   const idle: Cost[] = [
     { what: 'memory at rest', value: memoryMb(pid), unit: 'MB', most: mostMemoryMb },
-    { what: 'CPU at rest', value: (100 * (cpuMs(pid) - cpuBefore)) / REST_MS, unit: '%', most: MOST_IDLE_PERCENT },
+    { what: 'CPU at rest', value: (100 * (cpuMs(pid) - cpuBefore)) / REST_MS, unit: '%', most: mostIdlePercent },
     { what: 'drawn at rest, a second', value: bytes() / (REST_MS / 1_000), unit: 'B' },
   ];
   terminal.stdin?.write('2');
   await pause(500);
-  const moving = await latenciesOf(terminal, 'a key', KEYS, MOST_LATENCY_MS);
+  const moving = await latenciesOf(terminal, 'a key', KEYS, mostLatencyMs);
   const switching = await latenciesOf(terminal, 'a switch of views', SWITCHES, MOST_SWITCH_MS);
   terminal.stdin?.write('4');
   await pause(500);
-  const typing = await latenciesOf(terminal, 'a letter of a filter', TYPED, MOST_LATENCY_MS);
+  const typing = await latenciesOf(terminal, 'a letter of a filter', TYPED, mostLatencyMs);
   const memory = memoryMb(pid);
   terminal.stdin?.write('q');
   await bounded(once(terminal, 'close'), 'the dashboard ends when told to');

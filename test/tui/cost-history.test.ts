@@ -43,7 +43,7 @@ describe('since when a row costs much', () => {
       ['is not an hour with as little as the one before', { 8: 2, 9: 2, 10: 20, 11: 20, 12: 10 }, 10],
       ['is not an hour with next to nothing', { 9: 0.5, 10: 20, 11: 20, 12: 10 }, 10],
       ['is the present hour', { 0: 1, 10: 1, 11: 1, 12: 10 }, 12],
-      ['is not told of what costs little now', { 10: 20, 11: 20, 12: 1 }, undefined],
+      ['is no longer going on if it costs little now', { 10: 20, 11: 20, 12: 1 }, undefined],
       ['is not told of what always did', eachHour(20), undefined],
       ['is not the first of all, before which nothing is known', { ...eachHour(20), 0: 2 }, 1],
     ];
@@ -54,16 +54,30 @@ describe('since when a row costs much', () => {
         return { rows: [usageRow({ keyId: keyId(1), costNanos: BigInt(usd * 1_000_000_000) })], droppedDays: [] };
       });
       await history.read(ROWS, TODAY, now, always);
-      const sinceMs = history.shown(ROWS, TODAY, now)[0]?.sinceMs;
-      assert.equal(sinceMs, hour === undefined ? undefined : twelve + (hour - 12) * HOUR_MS);
+      const { sinceMs, untilMs } = history.shown(ROWS, TODAY, now)[0]?.high ?? {};
+      assert.equal(
+        untilMs === undefined ? sinceMs : undefined,
+        hour === undefined ? undefined : twelve + (hour - 12) * HOUR_MS,
+      );
     });
   }
+
+  test('is told also once it has stopped, with its end', async () => {
+    const costs: Readonly<Record<number, number>> = { 2: 1, 7: 20, 8: 15, 12: 1 };
+    const history = new CostHistory(async ({ sinceMs = 0 }: UsageQuery) => {
+      const usd = costs[new Date(sinceMs).getUTCHours()] ?? 0;
+      return { rows: [usageRow({ keyId: keyId(1), costNanos: BigInt(usd) * USD })], droppedDays: [] };
+    });
+    await history.read(ROWS, TODAY, now, always);
+    const high = { sinceMs: twelve - 5 * HOUR_MS, untilMs: twelve - 3 * HOUR_MS };
+    assert.deepEqual(history.shown(ROWS, TODAY, now)[0]?.high, high);
+  });
 
   test('does not wait for an hour that has just begun', async () => {
     const { history } = burning();
     const begun = NOW_MS + HOUR_MS + 60_000;
     await history.read(ROWS, TODAY, NOW_MS, always);
-    assert.equal(history.shown(ROWS, TODAY, begun)[0]?.sinceMs, NOW_MS - 2 * HOUR_MS);
+    assert.equal(history.shown(ROWS, TODAY, begun)[0]?.high?.sinceMs, NOW_MS - 2 * HOUR_MS);
   });
 });
 
@@ -113,10 +127,10 @@ test('each range is hours or days up to now, and a day has none of its own', () 
 
 test('the view draws it for each row', () => {
   const costs = [...Array(18).fill(0), 1, 2, 3, 4, 4, 4];
-  const rows = ROWS.map((row) => ({ ...row, costs, sinceMs: NOW_MS - 5 * HOUR_MS }));
+  const rows = ROWS.map((row) => ({ ...row, costs, high: { sinceMs: NOW_MS - 5 * HOUR_MS, untilMs: undefined } }));
   const model = after(serving('usage', SNAPSHOT, { columns: 100, rows: 24 }), { kind: 'usage', rows });
   const screen = screenText({ ...model, usage: { ...model.usage, range: '24h' } });
-  assert.match(screen, /-24 H TO NOW +SINCE/);
+  assert.match(screen, /LAST 24 H +SINCE/);
   assert.match(screen, /^web-app .* {9}⣠⣾⣿ +07:00 /m);
   assert.match(screenText({ ...model, usage: { ...model.usage, range: '7d' } }), /^web-app .*⣿ +11-01 /m);
 });

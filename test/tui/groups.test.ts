@@ -144,7 +144,7 @@ describe('the tree', () => {
   test('is found by the palette, with what it is in unfolded', () => {
     const { model } = press(alone('overview', TREE.stored), ':', ...letters('@nlp'), 'enter');
     assert.equal(named(model), '@nlp');
-    assert.match(screenText(model), /^in +@research$/m);
+    assert.match(screenText(model), /^group +@research$/m);
     assert.equal(press(model, 'escape', 'escape').model.view, 'overview');
   });
 });
@@ -421,7 +421,7 @@ test('in Groups, what is in a disabled group says so, and by which', () => {
   const off = { ...RESEARCH, record: { ...RESEARCH.record, state: 'disabled' as const } };
   const tree = alone('groups', { ...STORED, groups: [FREE, off, NLP], keys: KEYS });
   const { model } = press(tree, ...letters('/state:dis'), 'enter', 'j', 'enter', 'enter');
-  const text = screenText(model);
+  const text = screenText({ ...model, columns: 100 });
   for (const name of ['@nlp', 'nlp-batch', 'nlp-agent'])
     assert.match(text, new RegExp(`^[ ▸▾]+${name} +disabled`, 'm'));
   assert.match(text, /^state +disabled by @research/m);

@@ -89,9 +89,9 @@ describe('a click', () => {
     const byState = (await clicked(serving('keys'), 'STATE')).model;
     assert.deepEqual(byState.lists.keys.sort, { by: 'state', isDown: false });
     assert.deepEqual((await clicked(byState, 'STATE')).model.lists.keys.sort, { by: 'state', isDown: true });
-    assert.deepEqual((await clicked(byState, 'MONEY')).model.lists.keys.sort, { by: 'limit', isDown: true });
+    assert.deepEqual((await clicked(byState, 'BUDGET')).model.lists.keys.sort, { by: 'limit', isDown: true });
     const usage = serving('usage');
-    assert.deepEqual((await clicked(usage, 'COST COMPARED')).model, usage, 'nothing is ordered by a picture');
+    assert.deepEqual((await clicked(usage, 'SHARE')).model, usage, 'nothing is ordered by a picture');
   });
 
   test('on a range shows it, and in a narrow window the next one', async () => {

@@ -4,7 +4,7 @@ import { formatUsd } from '../../src/core/money.ts';
 import { emptyHistogram, record } from '../../src/observe/histogram.ts';
 import type { UpstreamHealth } from '../../src/observe/worker-snapshot.ts';
 import type { Model, Stored } from '../../src/tui/model.ts';
-import { after, alone, keyId, NOW_MS, SNAPSHOT, STORED, second, storedKey, usageRow } from './samples.ts';
+import { after, alone, keyId, NOW_MS, SNAPSHOT, STORED, second, storedKey, traffic, usageRow } from './samples.ts';
 
 const NOW_S = NOW_MS / 1_000;
 const HISTORY_S = 300;
@@ -71,7 +71,7 @@ const WELL: Snapshot = {
   balance_usd: '9412.38',
   held_usd: '24.00',
   in_flight: 29,
-  seconds: seconds(false),
+  ...traffic(seconds(false)),
   busiest: NAMES.map((_, index) => activity(index)),
   upstreams: [upstream('anthropic'), upstream('groq', { requests: 214, in_flight: 2 }), upstream('openai')],
 };
@@ -80,7 +80,7 @@ const WRONG: Snapshot = {
   ...WELL,
   balance_usd: '3.10',
   held_usd: '2.90',
-  seconds: seconds(true),
+  ...traffic(seconds(true)),
   busiest: [
     ...Array.from({ length: 19 }, (_, index) => activity(index, { requests: 600 - index, refused: index % 3 })),
     activity(19, { requests: 0, usd_per_min: '0.00', refused: 431, history: [] }),

@@ -98,7 +98,7 @@ describe('in the view', () => {
   test('they have the name of their key, their code and the cause, and it is said since when they are known', () => {
     const screen = screenText(shown());
     assert.match(screen, /batch-jobs .* rate_limited +60 requests\/min, aga/);
-    assert.match(screen, /refused ones since 11:00:00/);
+    assert.match(screen, /refusals since 11:00:00/);
   });
 
   test('short names of keys and models leave their room to the cause', () => {

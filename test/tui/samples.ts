@@ -167,6 +167,17 @@ export function second(atS: number, figures: Partial<TrafficRow> = {}): TrafficR
   return { at_s: atS, requests: 1, tokens: 100, cost_usd: '0.001000', errors: {}, first_byte: [], ...figures };
 }
 
+/** Seconds of traffic, and the minutes that they make. */
+export function traffic(seconds: readonly TrafficRow[]): Pick<Snapshot, 'seconds' | 'minutes'> {
+  const minutes = new Map<number, TrafficRow>();
+  for (const row of seconds) {
+    const atS = Math.floor(row.at_s / 60) * 60;
+    const sum = Number(minutes.get(atS)?.cost_usd ?? 0) + Number(row.cost_usd);
+    minutes.set(atS, { ...row, at_s: atS, cost_usd: sum.toFixed(6) });
+  }
+  return { seconds: [...seconds], minutes: [...minutes.values()] };
+}
+
 /** Four minutes of traffic that rises and falls, with errors every 20 seconds. */
 function seconds(): TrafficRow[] {
   return Array.from({ length: 240 }, (_, index) => {
@@ -252,8 +263,7 @@ export const SNAPSHOT: Snapshot = {
       causes: [],
     },
   ],
-  seconds: seconds(),
-  minutes: [],
+  ...traffic(seconds()),
   busiest: [
     { id: keyId(1), requests: 480, tokens: 1_510_000, open: 2, usd_per_min: '0.00', refused: 0, history: [] },
     { id: keyId(2), requests: 59, tokens: 20_000, open: 0, usd_per_min: '0.00', refused: 0, history: [] },

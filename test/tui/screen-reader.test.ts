@@ -31,8 +31,8 @@ describe('a screen reader reads', () => {
   }
 
   test('rows with the names of their columns, and of a chart its figures', async () => {
-    assert.match(await read(serving('keys')), /name ↑: web-app, state: enabled, money \(usd\): 17\.00\/20\.00 month/);
-    assert.match(await read(serving()), /^requests\/s 8\.1 max 9\.4 first byte p50 136 ms p99 1\.0 s$/m);
+    assert.match(await read(serving('keys')), /name ↑: web-app, state: enabled, budget \(usd\): 17\.00\/20\.00 month/);
+    assert.match(await read(serving()), /^requests\/s 8\.1 max 9\.4 first byte p50 ≤136ms p99 ≤1\.0s$/m);
   });
 
   test('a dialog alone', async () => {

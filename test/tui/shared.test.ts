@@ -65,7 +65,7 @@ const OVERVIEW = `
  1 Overview  2 Keys  3 Live  4 Requests  5 Usage  6 Models  7 Groups
  ! claude failing   press ! to go there
 Overview  over  1m  5m  1h  24h       15 in flight, 2 here   loop delay p99 3 ms
-requests/s here  8.1  max 9.4            first byte here  p50 136 ms  p99 1.0 s
+requests/s here  8.1  max 9.4            first byte here  p50 ≤136ms  p99 ≤1.0s
    10┤       ⣠⣶⡄   ⢠⣶⣄   ⢀⣶⣆   ⢀⣼⣦⡄   ⣴     2s┤
     0┤       ⣿⣿⣿⣆⣀⣠⣿⣿⣿⣦⣄⣠⣿⣿⣿⣿⣄⣠⣾⣿⣿⣿⣆⣀⣾⣿      0┤       ⣀⣏⣆⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣏⣱⣀⣀⣀⣀⣸⣱⣀⣀⣀⣀⣸
 errors, 1 min 6 rate_limited  3 upstream_error

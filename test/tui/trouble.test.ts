@@ -17,11 +17,12 @@ import {
   serving,
   storedGroup,
   storedKey,
+  traffic,
 } from './samples.ts';
 import { styledText, textIn } from './styles.ts';
 
 const USD = 1_000_000_000n;
-const WELL: Snapshot = { ...SNAPSHOT, upstreams: [], seconds: [] };
+const WELL: Snapshot = { ...SNAPSHOT, upstreams: [], seconds: [], minutes: [] };
 const dead = (name: string) => ({
   provider: name,
   upstream: name,
@@ -49,22 +50,22 @@ describe('the line under the tabs', () => {
     [
       'counts what is free, not what is held',
       { balance_usd: '2.32', held_usd: '2.32' },
-      ' ! MONEY 0.00 free of 2.32 USD   press ! to go there',
+      ' ! CREDIT 0.00 free of 2.32 USD   press ! to go there',
     ],
     [
       'says that requests are refused for money',
       { balance_usd: '2.32', held_usd: '2.24', seconds: errors({ insufficient_credit: 47 }) },
-      ' ! MONEY 0.08 free of 2.32 USD, refusing 47/min   press ! to go there',
+      ' ! CREDIT 0.08 free of 2.32 USD, refusing 47/min   press ! to go there',
     ],
     [
       'says when the credit ends, at the pace of this minute',
-      { balance_usd: '0.30', held_usd: '0.03', seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })] },
-      ' ! MONEY ends in 41s (0.27 free)   press ! to go there',
+      { balance_usd: '0.30', held_usd: '0.03', ...traffic([second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })]) },
+      ' ! CREDIT runs out in about 7 min (0.27 USD free)   press ! to go there',
     ],
     [
       'says that there is no credit',
       { balance_usd: '0.00', held_usd: '0.00' },
-      ' ! MONEY no credit left   press ! to go there',
+      ' ! CREDIT used up   press ! to go there',
     ],
     [
       'names the upstreams that fail',
@@ -79,7 +80,7 @@ describe('the line under the tabs', () => {
     [
       'begins with what stops everybody',
       { storage_fault: 'the disk is full', balance_usd: '0.00', upstreams: [dead('dead')] },
-      ' ! STORAGE the disk is full   ! MONEY no credit left   ! dead failing   press ! to go there',
+      ' ! STORAGE the disk is full   ! CREDIT used up   ! dead failing   press ! to go there',
     ],
   ];
   for (const [what, snapshot, line] of rows) {
@@ -92,10 +93,10 @@ describe('the line under the tabs', () => {
     const lineAt = (columns: number) =>
       lineOf(after(serving('overview', snapshot, { columns, rows: 24 }), { kind: 'stored', stored }));
     assert.deepEqual([150, 128, 90, 60].map(lineAt), [
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets   press ! to go there',
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets',
-      ' ! MONEY no credit left   ! a-provider-with-a-long-name and 1 more failing   +1 more',
-      ' ! MONEY no credit left   +2 more   press ! to go there',
+      ' ! CREDIT used up   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets   press ! to go there',
+      ' ! CREDIT used up   ! a-provider-with-a-long-name, claude failing   ! near-cap, other have spent their monthly budgets',
+      ' ! CREDIT used up   ! a-provider-with-a-long-name and 1 more failing   +1 more',
+      ' ! CREDIT used up   +2 more   press ! to go there',
     ]);
   });
 
@@ -131,7 +132,7 @@ describe('the line under the tabs', () => {
           ...WELL,
           balance_usd: '10.00',
           held_usd: '0.00',
-          seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: cost })],
+          ...traffic([second(NOW_MS / 1_000 - 5, { cost_usd: cost })]),
         }),
       ).split('\n');
       const codes = { bad: '38;5;217', warn: '38;5;221' };
@@ -141,10 +142,10 @@ describe('the line under the tabs', () => {
             .join('')
             .includes(text),
         )?.[0];
-      return [toneOf(2, 'MONEY'), toneOf(0, '10.00')];
+      return [toneOf(2, 'CREDIT'), toneOf(0, '10.00')];
     };
     assert.deepEqual(
-      [tones('0.20'), tones('0.10'), tones('0.001')],
+      [tones('2.00'), tones('1.00'), tones('0.001')],
       [
         ['bad', 'bad'],
         ['warn', 'warn'],
@@ -155,7 +156,7 @@ describe('the line under the tabs', () => {
 
   test('begins with the gateway that has gone, and not before one was there', () => {
     const gone = after(serving('keys', { ...WELL, storage_fault: 'the disk is full' }), { kind: 'disconnected' });
-    assert.equal(lineOf(gone), ' ! GATEWAY stopped at 12:00:00; inf-gw serve starts it   press ! to go there');
+    assert.equal(lineOf(gone), ' ! GATEWAY stopped at 12:00:00 UTC; inf-gw serve starts it   press ! to go there');
     assert.equal(lineOf(alone('keys')), '');
     assert.equal(lineOf(after(gone, { kind: 'snapshot', snapshot: WELL })), '');
   });
@@ -181,12 +182,12 @@ test('of credit that is not enforced the Overview shows the balance where it is 
 });
 
 test('the Overview counts how long the credit lasts by what is free as well', () => {
-  const spending = { ...WELL, seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.50' })] };
+  const spending = { ...WELL, ...traffic([second(NOW_MS / 1_000 - 5, { cost_usd: '0.50' })]) };
   const lasts = (held: string) =>
     /^lasts +(.+?) *$/m.exec(
       screenText(serving('overview', { ...spending, balance_usd: '2.32', held_usd: held }, { columns: 120, rows: 30 })),
     )?.[1];
-  assert.match(lasts('0.00') ?? '', /^about 5 min at the pace/);
+  assert.match(lasts('0.00') ?? '', /^about 46 min at the pace/);
   assert.equal(lasts('2.32'), 'no credit is free');
 });
 

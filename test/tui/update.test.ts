@@ -123,7 +123,7 @@ const ORDERS: readonly Case[] = [
   ['by cost', ORDERED, letters('sssssss'), shownNames, ['a', 'b', 'c']],
   ['by cost, the smallest first', ORDERED, letters('sssssssS'), shownNames, ['c', 'b', 'a']],
   ['by age, newest first', ORDERED, letters('ssssssssss'), shownNames, ['c', 'a', 'b']],
-  ['by name again', ORDERED, letters('sssssssssss'), shownNames, ['a', 'b', 'c']],
+  ['by name again', ORDERED, letters('ssssssssssss'), shownNames, ['a', 'b', 'c']],
   ['a new order starts at its top', ORDERED, ['end', 's'], (model) => model.lists.keys.cursor, 0],
 ];
 

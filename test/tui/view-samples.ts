@@ -1,9 +1,18 @@
 /** The views on a good day with 5 keys and on a bad one with 500, as pictures of text. */
 import { fixedSpend } from '../../src/core/budgets.ts';
+import { historySpan } from '../../src/operator/cost-history.ts';
 import type { GroupRecord } from '../../src/state/levels.ts';
 import { NO_USER_LIMITS } from '../../src/state/levels.ts';
 import type { RequestRecord } from '../../src/state/requests.ts';
-import { type Model, type StoredGroup, type StoredKey, VIEWS, type View } from '../../src/tui/model.ts';
+import {
+  type ComparedUsage,
+  type Model,
+  type StoredGroup,
+  type StoredKey,
+  VIEWS,
+  type View,
+} from '../../src/tui/model.ts';
+import { plotQuery } from '../../src/tui/plot-query.ts';
 import { hasPane } from '../../src/tui/select.ts';
 import { type Day, dayOf } from './overview-samples.ts';
 import {
@@ -23,13 +32,14 @@ import {
   storedGroup,
   storedKey,
   storedUser,
+  traffic,
   usageRow,
 } from './samples.ts';
 
 const USD = 1_000_000_000n;
 const MIDNIGHT_MS = Date.UTC(2026, 10, 2);
 /** A gateway of which nothing is wrong. */
-const QUIET = { ...SNAPSHOT, upstreams: [], seconds: [] };
+const QUIET = { ...SNAPSHOT, upstreams: [], seconds: [], minutes: [] };
 /** Five rows fill no window, however high it is. */
 const SIZES: Readonly<Record<Day, readonly string[]>> = {
   well: ['60x20', '80x24', '120x24', '200x24'],
@@ -101,6 +111,25 @@ function record(day: Day, number: number): RequestRecord {
   };
 }
 
+/** The plot of the row under the cursor: a burn that has stopped, above what a week earlier cost. */
+function plotted(model: Model): Model {
+  const of = plotQuery(model);
+  if (of === undefined) return model;
+  const steps = of.range === '24h' ? 24 : of.range === '7d' ? 7 : 30;
+  const span = historySpan(
+    NOW_MS - steps * (steps === 24 ? 3_600_000 : 86_400_000),
+    NOW_MS,
+    steps === 24 ? 'hour' : 'day',
+  );
+  const costs = Array.from({ length: span.steps }, (_, i) =>
+    i > 2 && i < 5 ? 9n * USD : BigInt(i % 3) * 400_000_000n,
+  );
+  const earlier = costs.map((_, i) => 500_000_000n + BigInt(i % 4) * 300_000_000n);
+  const history = { span, costs, earlier, droppedDays: [] };
+  const burnBy = '92% by key nightly-reports, 92% by user anna, 80% by model openai/gpt-5';
+  return after(model, { kind: 'plot', plot: { of, history, burnBy } });
+}
+
 /** Columns and rows of a size such as `80x24`. */
 function sides(size: string): [columns: number, rows: number] {
   const [columns = 0, rows = 0] = size.split('x').map(Number);
@@ -146,11 +175,27 @@ function modelOf(day: Day, size: string): Model {
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 /** Costs by hour, up to now at noon, since when they are much, and what it was a week earlier, in percent. */
-const COURSES: readonly { readonly costs: readonly number[]; readonly percent: bigint; readonly sinceMs?: number }[] = [
+const COURSES: readonly {
+  readonly costs: readonly number[];
+  readonly percent: bigint;
+  readonly high?: NonNullable<ComparedUsage['high']>;
+}[] = [
   { costs: HOURS.map((hour) => 3 + 2 * Math.sin(hour / 4)), percent: 96n },
-  { costs: HOURS.map((hour) => (hour < 20 ? 0.2 : 6)), percent: 25n, sinceMs: NOW_MS - 3 * 3_600_000 },
-  { costs: HOURS.map((hour) => 24 - hour), percent: 140n },
-  { costs: HOURS.map((hour) => (hour < 22 ? 0 : 5)), percent: 0n, sinceMs: NOW_MS - 3_600_000 },
+  {
+    costs: HOURS.map((hour) => (hour < 20 ? 0.2 : 6)),
+    percent: 25n,
+    high: { sinceMs: NOW_MS - 3 * 3_600_000, untilMs: undefined },
+  },
+  {
+    costs: HOURS.map((hour) => (hour === 9 || hour === 10 ? 24 : 1)),
+    percent: 140n,
+    high: { sinceMs: NOW_MS - 15 * 3_600_000, untilMs: NOW_MS - 13 * 3_600_000 },
+  },
+  {
+    costs: HOURS.map((hour) => (hour < 22 ? 0 : 5)),
+    percent: 0n,
+    high: { sinceMs: NOW_MS - 3_600_000, untilMs: undefined },
+  },
   { costs: HOURS.map((hour) => hour % 3), percent: 90n },
 ];
 
@@ -268,7 +313,12 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
   'credit about to end': (columns, rows) =>
     serving(
       'overview',
-      { ...QUIET, balance_usd: '0.30', held_usd: '0.03', seconds: [second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })] },
+      {
+        ...QUIET,
+        balance_usd: '0.30',
+        held_usd: '0.03',
+        ...traffic([second(NOW_MS / 1_000 - 5, { cost_usd: '0.39' })]),
+      },
       { columns, rows },
     ),
   'a dead gateway': (columns, rows) =>
@@ -299,7 +349,7 @@ export function drawPictures(): string {
     for (const view of ['keys', 'live', 'requests', 'usage', 'models', 'groups'] as const) {
       const isNarrow = view === 'usage' || view === 'models';
       for (const size of SIZES[day].filter((_, index) => !isNarrow || index % 2 === 0)) {
-        draw(`${view}, all ${day}`, size, viewOf(view, day, size));
+        draw(`${view}, all ${day}`, size, plotted(viewOf(view, day, size)));
       }
     }
   }

@@ -1,7 +1,6 @@
 /** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
 import { Box, useIsScreenReaderEnabled } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
-import { dateTime } from '../../operator/format.ts';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
 import { VIEW_NAMES } from '../bindings.ts';
 import { bold, dim, type Line, lineWidth, span } from '../draw/line.ts';
@@ -9,6 +8,7 @@ import { type Column, firstShown, rangeText } from '../draw/table.ts';
 import { typedSpans } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { Sort } from '../lists/state.ts';
+import { localTime, zoneLabel } from '../local-time.ts';
 import { FIRST_LISTS, type Model } from '../model.ts';
 import type { Click } from '../pointer.ts';
 import { hasPane } from '../select.ts';
@@ -231,7 +231,7 @@ export function wayTo({ trail, view, columns }: Model): Line {
 
 function refusedText({ requests: { refusedSinceMs } }: Model): string {
   if (refusedSinceMs === undefined) return 'Refused requests are known only while a gateway runs here.';
-  return `Refused requests are known since ${dateTime(refusedSinceMs)}, when the gateway here began to keep them.`;
+  return `Refused requests are known since ${localTime(refusedSinceMs)}${zoneLabel(refusedSinceMs)}, when the gateway here began to keep them.`;
 }
 
 /** No row matches the filter: here are its words. */

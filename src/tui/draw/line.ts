@@ -38,6 +38,10 @@ export function bold(text: string): Span {
   return { text, bold: true };
 }
 
+export function lineText(line: Line): string {
+  return line.map(({ text }) => text).join('');
+}
+
 export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }

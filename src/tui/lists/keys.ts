@@ -1,9 +1,8 @@
 /** The list of keys. Pure. */
 import { NANOS_PER_USD } from '../../core/money.ts';
-import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
-import { isGone } from '../../state/keys.ts';
+import { shareSpent, tightest } from '../../operator/spending.ts';
 import type { Model, StoredGroup, StoredKey } from '../model.ts';
-import { activityById, refuserOf } from '../select.ts';
+import { activityById, blockerOf, groupsById } from '../select.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
 
 /** Per minute, as the gateway counts it. Undefined for a key that it does not tell of. */
@@ -26,6 +25,7 @@ export const KEYS: Listed<StoredKey> = {
     limit: { read: shareOfLimit },
     used: { read: ({ lastUsedMs }, { nowMs }) => lastUsedMs && (nowMs - lastUsedMs) / 1_000, isTime: true },
     age: { read: ({ record }, { nowMs }) => (nowMs - record.createdAtMs) / 1_000, isTime: true },
+    group: { read: groupOf, isText: true },
     id: { read: ({ record }) => record.id, isHidden: true, isText: true, isFixed: true },
     key: { read: ({ record }) => record.preview, isHidden: true, isText: true, isFixed: true },
     model: { read: modelsOf, isHidden: true, isNamed: true, isText: true },
@@ -43,12 +43,15 @@ function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefin
   return bound && Math.floor(shareSpent(bound) * 100);
 }
 
-/** `disabled` or `expired` also where what it is in is, `spent` where a budget stops it. */
-export function stateOf({ record, bounds }: StoredKey | StoredGroup, model: Model): string {
-  const { state, expiresAtMs } = { expiresAtMs: null, ...(refuserOf(record, model) ?? record) };
-  if (state !== 'enabled') return state;
-  if (isGone({ state, expiresAtMs }, model.nowMs)) return 'expired';
-  return bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : record.state;
+/** `disabled`, `expired` or `spent`, also where a level around it is. */
+export function stateOf(level: StoredKey | StoredGroup, model: Model): string {
+  return blockerOf(level, model)?.reason ?? 'enabled';
+}
+
+/** With the sign before its name; undefined without one. */
+function groupOf({ record }: StoredKey, model: Model): string | undefined {
+  const name = groupsById(model).get(record.groupId ?? '')?.record.name;
+  return name === undefined ? undefined : `@${name}`;
 }
 
 export function shownKeys(model: Model): readonly StoredKey[] {

@@ -1,6 +1,8 @@
 /** The list of usage by key, model, day, month, source, user, tag or app. Pure. */
 import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
+import { dateTime } from '../../operator/format.ts';
 import { NO_NAME } from '../../operator/messages.ts';
+import { LOCAL } from '../../operator/moments.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import type { ComparedUsage, Model } from '../model.ts';
 import { type Listed, shownOf } from './list.ts';
@@ -20,16 +22,19 @@ export const USAGE: Listed<ComparedUsage> = {
       read: ({ beforeNanos }) => (beforeNanos === undefined ? undefined : Number(beforeNanos) / Number(NANOS_PER_USD)),
     },
     change: {
-      read: ({ costNanos, beforeNanos }) =>
-        beforeNanos === undefined ? undefined : changePercent(costNanos, beforeNanos),
+      read: ({ costNanos, beforeNanos }) => {
+        if (beforeNanos === undefined) return undefined;
+        // More than any percentage: `change>100` finds new spenders, too.
+        return changePercent(costNanos, beforeNanos) ?? (costNanos > 0n ? Number.POSITIVE_INFINITY : undefined);
+      },
     },
     id: { read: ({ keyId }) => keyId, isHidden: true, isText: true },
   },
 };
 
 /** Of these names only those of the row are defined. */
-export function idOfUsage({ keyId, model, day, month, source, user, tag, app }: UsageRow): string {
-  return keyId ?? model ?? day ?? month ?? source ?? user ?? tag ?? app ?? '';
+export function idOfUsage({ keyId, model, groupId, hour, day, month, source, user, tag, app }: UsageRow): string {
+  return keyId ?? model ?? groupId ?? hour ?? day ?? month ?? source ?? user ?? tag ?? app ?? '';
 }
 
 /** By how much it costs more than the week before, in percent; undefined where it cost nothing then. */
@@ -37,9 +42,17 @@ export function changePercent(nowNanos: Nanos, beforeNanos: Nanos): number | und
   return beforeNanos === 0n ? undefined : Number(((nowNanos - beforeNanos) * 100n) / beforeNanos);
 }
 
-/** What a row is about. */
-export function nameOfUsage({ key, keyId, model, day, month, source, user, tag, app }: UsageRow): string {
+/** The key, model, hour or name that a row has the figures of. */
+export function nameOfUsage(row: UsageRow): string {
+  const { key, keyId, model, group, groupId, hour, day, month, source, user, tag, app } = row;
+  if (groupId !== undefined) return group === undefined ? groupId : `@${group}`;
+  if (hour !== undefined) return hourText(Date.parse(hour));
   return key ?? keyId ?? model ?? day ?? month ?? source ?? ((user ?? tag ?? app) || NO_NAME);
+}
+
+/** `11-24 16:00` in the viewer's zone. */
+function hourText(wallMs: number): string {
+  return dateTime(wallMs + LOCAL(wallMs)).slice(5, 16);
 }
 
 export function shownUsage(model: Model): readonly ComparedUsage[] {

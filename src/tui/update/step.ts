@@ -12,6 +12,7 @@ import type {
   FoundPage,
   KeyDetail,
   Model,
+  PlottedCost,
   Range,
   RequestSearch,
   Shared,
@@ -44,6 +45,8 @@ export type Event =
       readonly hasMore: boolean;
     }
   | { readonly kind: 'usage'; readonly rows: readonly ComparedUsage[] }
+  /** Undefined if it could not be read. */
+  | { readonly kind: 'plot'; readonly plot: PlottedCost | undefined }
   | RequestsRead
   /** Minutes from the journal. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }

@@ -77,6 +77,8 @@ function updated(model: Model, event: Event): Step {
       return step(withCursors(withUsers(model, event), model));
     case 'usage':
       return step(withUsage(model, event.rows));
+    case 'plot':
+      return step({ ...model, plot: event.plot });
     case 'requests':
       return withPage(model, event);
     case 'history':

@@ -1,7 +1,7 @@
 /** The charts of the Overview: requests and their errors, first bytes, tokens and spending. */
 import { Box, useIsScreenReaderEnabled } from 'ink';
 import { createElement as h, type ReactNode, useMemo } from 'react';
-import { milliseconds, short, usd } from '../../operator/format.ts';
+import { short, usd } from '../../operator/format.ts';
 import { fit } from '../../operator/text.ts';
 import { Choices } from '../components/choices.ts';
 import { Lines } from '../components/styled.ts';
@@ -11,7 +11,7 @@ import { bold, dim, type Line, lineWidth, type Span, span } from '../draw/line.t
 import { CHART_RANGES, type Model } from '../model.ts';
 import { presentOf } from '../present.ts';
 import { type Bucket, isLongRange, series, stretched } from '../series.ts';
-import { courseRoom, firstBytesOf } from './first-bytes.ts';
+import { about, courseRoom, firstBytesOf } from './first-bytes.ts';
 
 export interface Room {
   /** How many charts stand side by side, and how many rows of them there are. */
@@ -96,8 +96,8 @@ function firstBytes(model: Model, width: number, room: Room): Line[] {
   }
   const samples = bucketsOf(model, width);
   const { p50Ms, p99Ms } = presentOf(model);
-  const p50: Line = [span(`p50 ${milliseconds(p50Ms)}`, { tone: 'accent' })];
-  const p99: Line = [span(`p99 ${milliseconds(p99Ms)}`, { tone: 'other' })];
+  const p50: Line = [span(`p50 ${about(p50Ms)}`, { tone: 'accent' })];
+  const p99: Line = [span(`p99 ${about(p99Ms)}`, { tone: 'other' })];
   const whole = headOf(model, name, width, [p50, p99]);
   // If there is room for one figure only, it is the one that shows trouble.
   const head = lineWidth(whole) < lineWidth([...p50, ...p99]) + name.length ? headOf(model, name, width, [p99]) : whole;

@@ -27,7 +27,8 @@ interface Quantile {
 
 /** A head, and as many upstreams as there are lines beneath it; undefined if no gateway names any. */
 export function firstBytesOf(title: string, { snapshot }: Model, width: number, height: number): Line[] | undefined {
-  const all = (snapshot?.upstreams ?? []).flatMap(timesOf);
+  // The slowest first. One that was not asked lately has no times.
+  const all = (snapshot?.upstreams ?? []).flatMap(timesOf).toSorted((a, b) => (b.p99.now ?? 0) - (a.p99.now ?? 0));
   if (all.length === 0) return undefined;
   const shown = all.length <= height ? all : all.slice(0, height - 1);
   const known = shown.flatMap(({ p50, p99 }) => [...p50.past, ...p99.past]).filter((ms) => ms !== undefined);
@@ -57,14 +58,18 @@ export function courseRoom(width: number): number {
 const RECENT = 60 / FIRST_BYTE_STEP_S;
 
 function timesOf({ upstream, first_bytes: steps = [] }: UpstreamHealth): Times[] {
-  if (steps.length === 0) return [];
   const recent = emptyHistogram();
   for (const step of steps.slice(-RECENT)) addHistogram(recent, step as Histogram);
   const at = (share: number): Quantile => ({
     now: quantile(recent, share),
     past: steps.map((step) => quantile(step as Histogram, share)),
   });
-  return [{ name: upstream, p50: at(0.5), p99: at(0.99) }];
+  return recent.every((count) => count === 0) ? [] : [{ name: upstream, p50: at(0.5), p99: at(0.99) }];
+}
+
+/** A quantile is the upper bound of a bucket, a quarter above the lower one: `≤517ms` claims no more. */
+export function about(ms: number | undefined): string {
+  return ms === undefined ? '-' : `≤${milliseconds(ms).replace(' ', '')}`;
 }
 
 interface Scale {
@@ -76,9 +81,9 @@ function quantileSpans({ now, past }: Quantile, { least, most }: Scale, room: nu
   const share = (ms: number | undefined) => (ms === undefined ? 0 : Math.log(ms / least) / Math.log(most / least));
   const samples = past.slice(-room * SAMPLES_PER_COLUMN).map(share);
   // The figures have the room of the blanks beside a course.
-  if (room === 0) return [{ text: ` ${fit(milliseconds(now), FIGURE, 'right')}` }];
+  if (room === 0) return [{ text: ` ${fit(about(now), FIGURE, 'right')}` }];
   return [
-    { text: ` ${fit(milliseconds(now), FIGURE, 'right')} ` },
+    { text: ` ${fit(about(now), FIGURE, 'right')} ` },
     span(fit(spark(samples, room, 1), room, 'right'), { tone }),
     { text: ' ' },
   ];

@@ -1,13 +1,13 @@
 /** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
 import { createElement as h, type ReactNode } from 'react';
-import { count, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { count, countOf, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText } from '../../operator/messages.ts';
 import { outlookOf, standingOf } from '../../operator/spending.ts';
 import { limitTexts, TIER_NAMES, TIER_TERMS, userLimitTexts } from '../../operator/terms.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import type { LevelTerms, Owner } from '../../state/keys.ts';
 import { isUnlimited } from '../../state/levels.ts';
-import { type ListColumn, ListView } from '../components/list-view.ts';
+import { type Blocks, blockWidth, type ListColumn, ListView } from '../components/list-view.ts';
 import type { ViewProps } from '../components/view-props.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
 import {
@@ -20,10 +20,13 @@ import {
   ownerLevelOf,
   shownRows,
 } from '../lists/groups.ts';
+import { localTime, zoneLabel } from '../local-time.ts';
 import type { Model } from '../model.ts';
-import { groupsById, hasPane } from '../select.ts';
-import { offBy, standingSpan } from './keys.ts';
-import { boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
+import { plotQuery } from '../plot-query.ts';
+import { hasPane } from '../select.ts';
+import { groupOf, standingSpan } from './keys.ts';
+import { boundLines, LABEL, leastState, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
+import { costPlot } from './plot.ts';
 
 export function GroupsView({ model, height }: ViewProps): ReactNode {
   const rows = shownRows(model);
@@ -36,7 +39,7 @@ export function GroupsView({ model, height }: ViewProps): ReactNode {
     about: [dim(length === 0 ? 'none yet: n creates one' : count(length))],
     rows,
     columns: columnsOf(model, rows),
-    detail: isOpen ? (width) => [current === undefined ? [] : detailOf(model, current, width)] : undefined,
+    detail: isOpen ? (width) => detailOf(model, current, width) : undefined,
     empty: [[dim('No groups yet. Press n to create one.')]],
     aside: [dim(MONTHLY)],
   });
@@ -60,10 +63,11 @@ function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow
       head: 'STATE',
       field: 'state',
       width: stateWidth(states),
+      least: leastState(states, model.columns),
       cell: (row) => standingSpans(row, model),
     },
     {
-      head: 'MONEY (USD)',
+      head: 'BUDGET (USD)',
       field: 'limit',
       width: MONEY_COLUMNS,
       cell: (row) => {
@@ -141,16 +145,31 @@ function standingSpans(row: GroupRow, model: Model): Span[] {
   return [span(text, { tone })];
 }
 
-/** Its limits, a bar for each budget, and whose it is. */
-function detailOf(model: Model, row: GroupRow, width: number): Line[] {
+/** The details of a row, and the plot of its cost. */
+function detailOf(model: Model, row: GroupRow | undefined, width: number): Blocks {
+  const level = row && levelOf(row);
+  if (row === undefined || level === undefined) return [];
+  const isSplit = !hasPane(model) && width >= SPLIT_COLUMNS && plotQuery(model) !== undefined;
+  const half = isSplit ? blockWidth(width, 2) : width;
+  const facts = factsOf(model, row, half);
+  const plot = costPlot(model, half, PLOT);
+  return isSplit ? [facts, plot] : [[...facts, ...(hasPane(model) ? [[], ...plot] : [])]];
+}
+
+/** From this many columns on facts and plot stand side by side. */
+const SPLIT_COLUMNS = 100;
+/** Lines of the plot of the cost. */
+const PLOT = 11;
+
+/** Its limits, a bar for each budget, and the place that it has. */
+function factsOf(model: Model, row: GroupRow, width: number): Line[] {
   const level = levelOf(row);
   if (level === undefined) return [];
   const { month, bounds } = level;
-  const owner = ownerLevelOf(row);
   return [
     [bold(clean(nameOfRow(row)))],
     ...placeLines(model, row),
-    labelled('state', [...standingSpans(row, model), ...(owner === undefined ? [] : offBy(owner, model))]),
+    labelled('state', standingSpans(row, model)),
     ...limitLines(row),
     ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs), width)),
     labelled('month', [{ text: `${countOf(month.requests, 'request')}, ${usd(month.costNanos)} USD` }]),
@@ -163,10 +182,11 @@ function labelled(label: string, spans: Line): Line {
 }
 
 function placeLines(model: Model, row: GroupRow): Line[] {
-  const outer = groupsById(model).get(ownerOf(row)?.groupId ?? '')?.record.name;
+  const level = ownerLevelOf(row);
+  const outer = level === undefined ? '' : groupOf(level, model);
   const id = labelled('id', [{ text: clean(row.id) }]);
   if (row.kind === 'user') return [labelled('of', [{ text: clean(row.level.owner.name) }])];
-  return outer === undefined ? [id] : [id, labelled('in', [{ text: `@${clean(outer)}` }])];
+  return outer === '' ? [id] : [id, labelled('group', [{ text: clean(outer) }])];
 }
 
 /** What a group or an end user has of limits; a key's are those of its tier where it has none. */
@@ -204,6 +224,6 @@ function ownerLines(row: GroupRow, width: number): Line[] {
     labelled('models', [{ text: clean(allowlistText(owner.allowlist)) }]),
     ...(keys === undefined ? [] : [labelled('keys', [{ text: count(keys) }])]),
     ...users.map((text, index) => labelled(index === 0 ? 'users' : '', [{ text }])),
-    labelled('created', [{ text: dateTime(owner.createdAtMs) }]),
+    labelled('created', [{ text: `${localTime(owner.createdAtMs)}${zoneLabel(owner.createdAtMs)}` }]),
   ];
 }

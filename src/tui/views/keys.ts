@@ -4,26 +4,27 @@ import { createElement as h, type ReactNode } from 'react';
 import { utcDay } from '../../core/clock.ts';
 import type { RefusedMinutes } from '../../observe/refusals.ts';
 import { type Spending, weekSpending, weekStartMs } from '../../operator/forecast.ts';
-import { ago, count, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { ago, count, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText, refusalReason } from '../../operator/messages.ts';
-import { outlookOf, standingOf } from '../../operator/spending.ts';
+import { outlookOf, standingWithin } from '../../operator/spending.ts';
 import { TIER_NAMES, TIER_TERMS } from '../../operator/terms.ts';
 import { clean, fit } from '../../operator/text.ts';
-import { refusedHow } from '../../operator/tree.ts';
-import { isKeyId } from '../../state/levels.ts';
 import { type Blocks, blockWidth, type ListColumn, ListView, longest } from '../components/list-view.ts';
 import type { ViewProps } from '../components/view-props.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
 import { bar, chart } from '../draw/chart.ts';
 import { bold, dim, fitLine, type Line, type Span, span } from '../draw/line.ts';
 import { currentKey, shownKeys } from '../lists/keys.ts';
+import { localTime, zoneLabel } from '../local-time.ts';
 import type { KeyDetail, Model, StoredGroup, StoredKey } from '../model.ts';
-import { activityById, hasPane, refuserOf, spentLevels } from '../select.ts';
-
-import { BAR, boundLines, LABEL, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
+import { activityById, groupsById, hasPane, levelById } from '../select.ts';
+import { BAR, boundLines, LABEL, leastState, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
+import { costPlot } from './plot.ts';
 
 /** From this many rows on there is room for more details of a key. */
 const TALL_ROWS = 36;
+/** Lines of the plot of the cost. */
+const PLOT = 9;
 
 /** From this many columns on facts and figures of a key stand side by side; in a pane, which is high, where all facts are whole. */
 const SPLIT_COLUMNS = 60;
@@ -55,7 +56,7 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   // Without a gateway nobody counts.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = activityById(model);
-  const spent = spentLevels(model.stored.keys, nowMs).map((key) => standingSpan(key, model).text);
+  const states = shownAround(model, rows).map((key) => standingSpan(key, model).text);
   const usage = (read: 'requests' | 'tokens' | 'open', limitOf: (key: StoredKey) => number) => (key: StoredKey) => {
     const used = activity.get(key.record.id)?.[read] ?? 0;
     const limit = limitOf(key);
@@ -74,9 +75,28 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
       middle: true,
       cell: nameOf,
     },
+    ...(rows.some(({ record }) => record.groupId !== null)
+      ? [
+          {
+            head: 'GROUP',
+            field: 'group',
+            width: longest(rows, (key) => groupOf(key, model), 6, 16),
+            least: 6,
+            middle: true as const,
+            rank: 2,
+            cell: (key: StoredKey) => groupOf(key, model),
+          },
+        ]
+      : []),
     { head: 'KEY', width: 14, rank: 7, cell: ({ record }) => record.preview },
-    { head: 'STATE', field: 'state', width: stateWidth(spent), cell: (key) => [standingSpan(key, model)] },
-    { head: 'MONEY (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },
+    {
+      head: 'STATE',
+      field: 'state',
+      width: stateWidth(states),
+      least: leastState(states, model.columns),
+      cell: (key) => [standingSpan(key, model)],
+    },
+    { head: 'BUDGET (USD)', field: 'limit', width: MONEY_COLUMNS, cell: (key) => moneyCell(key, nowMs) },
     {
       head: 'REQUESTS/MIN',
       field: 'rpm',
@@ -120,17 +140,22 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   ];
 }
 
-export function standingSpan({ record, bounds }: StoredKey | StoredGroup, model: Model): Span {
-  const refuser = refuserOf(record, model);
-  const { text, tone } = standingOf({ expiresAtMs: null, ...(refuser ?? record) }, refuser ? [] : bounds, model.nowMs);
-  return span(text, { tone });
+/** Whether it is served, with all levels around it: `✕ spent by @nlp, resets 00:00 UTC`. */
+export function standingSpan(level: StoredKey | StoredGroup, model: Model): Span {
+  const { text, tone } = standingWithin(level, (id) => levelById(model, id), model.nowMs);
+  return span(clean(text), { tone });
 }
 
-/** What refuses it, if that is around it. */
-export function offBy({ record }: StoredKey | StoredGroup, model: Model): Line {
-  const level = refuserOf(record, model);
-  if (level === undefined) return [];
-  return [dim(` ${refusedHow(level)} ${isKeyId(level.id) ? '' : '@'}${clean(level.name)}`)];
+/** The name of the group that a key or a group is in: `@nlp`; empty without one. */
+export function groupOf({ record }: StoredKey | StoredGroup, model: Model): string {
+  const group = groupsById(model).get(record.groupId ?? '')?.record.name;
+  return group === undefined ? '' : `@${group}`;
+}
+
+/** Rows around the cursor: of thousands, those far away do not set the width of a column. */
+function shownAround({ lists, rows: height }: Model, rows: readonly StoredKey[]): readonly StoredKey[] {
+  const from = Math.max(0, lists.keys.cursor - height);
+  return rows.slice(from, from + 2 * height);
 }
 
 function lastUse(lastUsedMs: number | undefined, nowMs: number): string {
@@ -151,12 +176,15 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
       const { brief, unit } = TIER_TERMS[name];
       return [dim(fit(brief, LABEL)), { text: own(record[name], limits[name], unit) }];
     }),
-    [dim('state    '), standingSpan(key, model), ...offBy(key, model)],
+    [dim('state    '), standingSpan(key, model)],
+    ...(record.groupId === null ? [] : [[dim('group    '), { text: clean(groupOf(key, model)) }]]),
     ...bounds.flatMap((bound) => boundLines(bound, outlookOf(bound, model.nowMs, weekOf(detail, model.nowMs)), half)),
     ...(record.spendLimitNanos === null ? [[dim('month    '), { text: `${usd(month.costNanos)} USD, no limit` }]] : []),
     [dim('models   '), { text: clean(allowlistText(record.allowlist)) }],
-    [dim('created  '), { text: dateTime(record.createdAtMs) }],
-    ...(record.expiresAtMs === null ? [] : [[dim('expires  '), { text: dateTime(record.expiresAtMs) }]]),
+    [dim('created  '), { text: `${localTime(record.createdAtMs)}${zoneLabel(record.createdAtMs)}` }],
+    ...(record.expiresAtMs === null
+      ? []
+      : [[dim('expires  '), { text: `${localTime(record.expiresAtMs)}${zoneLabel(record.expiresAtMs)}` }]]),
     [dim('used     '), { text: lastUse(lastUsedMs, model.nowMs) }],
     [dim('refused  '), { text: refusedText(detail) }],
     ...(detail?.refusedLately ?? []).slice(0, MOST_REASONS).map((each) => refusedStrip(each, half)),
@@ -172,8 +200,12 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
     [bold('This month by model'), dim('   requests, USD')],
     ...(byModel.length > 0 ? byModel : [[dim('none yet')]]),
     [],
-    [bold('Requests per day'), dim(`  30 days, max ${short(Math.max(0, ...days))}`)],
-    ...chart(days, Math.min(30, half), isTall ? 4 : 1, { tone: 'accent' }),
+    ...(isTall
+      ? costPlot(model, half, PLOT)
+      : [
+          [bold('Requests per day'), dim(`  30 days, max ${short(Math.max(0, ...days))}`)],
+          ...chart(days, Math.min(30, half), 1, { tone: 'accent' }),
+        ]),
   ];
   return isSplit ? [facts, figures] : [[...facts, [], ...figures]];
 }
@@ -194,7 +226,7 @@ function refusedStrip({ code, reason, minutes, first_at_ms: firstAtMs }: Refused
   const samples = Array.from({ length: STRIP * SAMPLES_PER_COLUMN }, (_, index) =>
     sumOf(minutes.slice(index * MINUTES_PER_SAMPLE, (index + 1) * MINUTES_PER_SAMPLE)),
   );
-  const text = ` ${short(sumOf(minutes))} since ${dateTime(firstAtMs).slice(11, 16)} ${refusalReason({ code, reason }) ?? code.replaceAll('_', ' ')}`;
+  const text = ` ${short(sumOf(minutes))} since ${localTime(firstAtMs).slice(11, 16)} ${refusalReason({ code, reason }) ?? code.replaceAll('_', ' ')}`;
   return fitLine([dim(fit('', LABEL)), span(spark(samples, STRIP), { tone: 'warn' }), { text }], width);
 }
 

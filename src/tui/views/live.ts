@@ -9,6 +9,7 @@ import { type ListColumn, ListView, longest, wayTo, whyColumn } from '../compone
 import { Lines } from '../components/styled.ts';
 import type { ViewProps } from '../components/view-props.ts';
 import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
+import { shortModel } from '../draw/model-name.ts';
 import { shownRequests } from '../lists/live.ts';
 import type { LiveRow, Model, Shared } from '../model.ts';
 import { hasPane, inFlightOf, keyNames } from '../select.ts';
@@ -72,7 +73,7 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
       least: modelWidth,
       grows: true,
       middle: true,
-      cell: ({ model: name }) => name,
+      cell: ({ model: name }, room) => shortModel(name, room),
     },
     ...node,
     ...namesOf(rows),

@@ -79,8 +79,8 @@ function columnsOf(model: Model): ListColumn<CatalogModel>[] {
     },
     { head: 'SHARE', field: 'requests', width: 6, align: 'right', cell: share },
     {
-      head: 'LISTS',
-      width: 5,
+      head: 'ALLOWLISTS',
+      width: 10,
       align: 'right',
       rank: 4,
       cell: ({ id }) => count(lists.filter(({ record }) => record.allowlist?.includes(id)).length),

@@ -30,8 +30,8 @@ interface Spending {
 /** The bound that stops it first, or what the month has cost if there is none. */
 export function moneyCell({ bounds, month }: Spending, nowMs: number): Line {
   const bound = tightest(bounds, nowMs);
-  if (bound === undefined) return [{ text: ' '.repeat(BAR) }, dim(amounts(moneyText(month.costNanos), 'month'))];
-  const text = amounts(`${moneyText(bound.chargedNanos)}/${moneyText(bound.limitNanos)}`, bound.period);
+  if (bound === undefined) return [{ text: ' '.repeat(BAR) }, dim(amounts(amountOf(month.costNanos), 'month'))];
+  const text = amounts(`${amountOf(bound.chargedNanos)}/${amountOf(bound.limitNanos)}`, bound.period);
   return [
     ...bar(Number(bound.chargedNanos), Number(bound.limitNanos), BAR),
     span(text, { tone: isSpent(bound, nowMs) ? 'bad' : undefined }),
@@ -43,8 +43,17 @@ function amounts(text: string, period: string): string {
 }
 
 /** Without cents from where they would take the room of both amounts. */
-function moneyText(nanos: Nanos): string {
+export function amountOf(nanos: Nanos): string {
   return nanos >= NANOS_PER_USD * 1_000n ? usdInColumn(nanos, 2).slice(0, -3) : usdInColumn(nanos, 2);
+}
+
+/** In a narrow window a state is shortened: which key it is comes first. */
+const LEAST_STATE = 20;
+const NARROW = 100;
+
+/** How narrow a column of states may become. */
+export function leastState(states: readonly string[], columns: number): number {
+  return columns < NARROW ? LEAST_STATE : stateWidth(states);
 }
 
 /** As wide as the longest of these states: `✕ spent, opens 11-24 12:00`. */

@@ -20,6 +20,7 @@ import { Busiest } from './busiest.ts';
 import { Charts, chartsHeight, Ranges, type Room } from './charts.ts';
 import { firstRun, isFirstRun } from './first-run.ts';
 import { aliveText, Gateways, gatewaysHeight } from './gateways.ts';
+import { limitLines, MOST_LIMITS } from './next-limits.ts';
 import { Providers } from './providers.ts';
 import { StoredOverview } from './stored.ts';
 
@@ -40,6 +41,8 @@ const GAP = 2;
 /** Lines for gateways, if there are as many, and what must be left below them. */
 const LEAST_NODES = 6;
 const LEAST_BELOW = 3;
+/** Lines that the lists of keys and providers have before limits are shown. */
+const LEAST_LISTS = 8;
 /** As many error codes as are read at a glance. */
 const MOST_CODES = 4;
 /** Lines of figures of all gateways. */
@@ -66,14 +69,18 @@ function Serving({ model, height }: ViewProps): ReactNode {
     ...account(model, columns, isRoomy ? 3 : size >= AXIS_LINES ? 2 : 1),
     EMPTY,
   ];
-  const left = height - 1 - chartsHeight(charts) - figures.length;
+  // Half of the lines that the lists have beyond the least.
+  const spare = size - 1 - chartsHeight(charts) - figures.length - LEAST_LISTS;
+  const limits = limitLines(model, columns, Math.min(MOST_LIMITS + 1, Math.floor(spare / 2)));
+  const limitsHeight = limits.length === 0 ? 0 : limits.length + 1;
+  const left = height - 1 - chartsHeight(charts) - figures.length - limitsHeight;
   const nodes = shared === undefined ? 0 : gatewaysHeight(shared, roomForNodes(left));
   return h(
     Box,
     { flexDirection: 'column', height },
     h(HeadLine, { model }),
     h(Charts, { model, room: charts }),
-    h(Lines, { lines: figures }),
+    h(Lines, { lines: limits.length === 0 ? figures : [...figures, ...limits, EMPTY] }),
     shared === undefined || nodes === 0
       ? null
       : h(Box, { paddingBottom: 1, flexShrink: 0 }, h(Gateways, { model, shared, width: columns, height: nodes })),

@@ -3,16 +3,19 @@
 import { createElement as h, type ReactNode } from 'react';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import type { Refusal } from '../../observe/refusals.ts';
-import { count, dateTime, exactUsd, milliseconds, short, usdInColumn } from '../../operator/format.ts';
+import { count, exactUsd, milliseconds, short, usdInColumn } from '../../operator/format.ts';
 import { durationOf, type LabelledText, requestFields } from '../../operator/request-fields.ts';
 import { clean, fit, wrap } from '../../operator/text.ts';
 import { type ListColumn, ListView, longest, whyColumn } from '../components/list-view.ts';
 import type { ViewProps } from '../components/view-props.ts';
-import { dim, type Line, type Span, span } from '../draw/line.ts';
+import { dim, EMPTY, type Line, type Span, span } from '../draw/line.ts';
+import { shortModel } from '../draw/model-name.ts';
 import { shownJournal } from '../lists/journal.ts';
+import { localTime, momentOf, zoneLabel } from '../local-time.ts';
 import type { FoundRequest, Model } from '../model.ts';
 import { hasPane } from '../select.ts';
 import { isLooking } from '../update/requests.ts';
+import { receiptLines, waterfallLines } from './receipt.ts';
 import { requestHead } from './request-head.ts';
 
 /** Columns for the labels of a request's details. */
@@ -36,7 +39,7 @@ export function RequestsView({ model, height }: ViewProps): ReactNode {
 
 /** Refusals are not in the journal: the gateway here has them, and no other does. */
 function refusedSince({ requests: { refusedSinceMs }, nowMs }: Model): Line {
-  return refusedSinceMs === undefined ? [] : [dim(`refused ones since ${backTo(refusedSinceMs, nowMs)}`)];
+  return refusedSinceMs === undefined ? [] : [dim(`refusals since ${backTo(refusedSinceMs, nowMs)}`)];
 }
 
 /** How many there are, as far as is known, and how far a search that takes its time has come. */
@@ -49,7 +52,7 @@ function aboutOf({ requests, nowMs }: Model): string {
     return `${found === '' ? '' : `${found}, `}${far} · ${isStopped ? '↓ goes on' : 'Esc stops'}`;
   }
   if (isReading) return found === '' ? 'looking further back…' : `${found}, looking further back…`;
-  return next === undefined ? found : `${found} and more`;
+  return next === undefined ? found : `${found}+`;
 }
 
 /** The time on this day, otherwise the day. */
@@ -73,7 +76,7 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
       : { key: { width: 15, least: keyWidth }, model: { width: 18, least: modelWidth } };
   return [
     {
-      head: 'ADMITTED (UTC)',
+      head: `ADMITTED${zoneLabel(nowMs)}`,
       field: 'age',
       isReversed: true,
       width: 14,
@@ -87,7 +90,7 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
       grows: true,
       middle: true,
       rank: 3,
-      cell: ({ model }) => model,
+      cell: ({ model }, room) => shortModel(model, room),
     },
     ...(shared === undefined
       ? []
@@ -124,12 +127,6 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
   ];
 }
 
-/** Without the day if it is today, and without the year. */
-function momentOf(wallMs: number, nowMs: number): string {
-  const text = dateTime(wallMs);
-  return text.slice(0, 10) === dateTime(nowMs).slice(0, 10) ? text.slice(11) : text.slice(5);
-}
-
 function tokens(number: number | undefined): string {
   return number === undefined ? '-' : short(number);
 }
@@ -151,7 +148,7 @@ function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] 
   return [
     ['request', id],
     ['refused', `${code}${reason === code ? '' : `, ${reason.replaceAll('_', ' ')}`}: ${cause}`],
-    ['at', dateTime(atMs)],
+    ['at', `${localTime(atMs)}${zoneLabel(atMs)}`],
     ['key', `${key} (${keyId})`],
     ...[['model', model] as const, ['user', user] as const, ['app', app] as const].filter(([, text]) => text !== ''),
     ['kept', 'by the gateway here, as long as it runs'],
@@ -167,6 +164,9 @@ function headOf(request: FoundRequest): Line[] {
 }
 
 function detailOf({ shared }: Model, request: FoundRequest, width: number, height: number): Line[] {
+  const figures = [receiptLines(request), waterfallLines(request, width)].filter((lines) => lines.length > 0);
+  const extra = figures.flatMap((lines) => [EMPTY, ...lines]);
+  // Fields come first: in a small window they need the room.
   const head = headOf(request);
   const room = height - head.length;
   const { refused } = request;
@@ -182,5 +182,5 @@ function detailOf({ shared }: Model, request: FoundRequest, width: number, heigh
   for (let gone = 1; lines.length > room && gone <= DISPENSABLE.length; gone++) {
     lines = linesOf(fields.filter(([label]) => !DISPENSABLE.slice(0, gone).includes(label)));
   }
-  return [...head, ...lines];
+  return [...head, ...lines, ...(lines.length + extra.length <= room ? extra : [])];
 }

@@ -2,22 +2,27 @@
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import { NANOS_PER_USD } from '../../core/money.ts';
-import { blocks, countOf, dateTime, short, usd, usdInColumn } from '../../operator/format.ts';
+import { blocks, countOf, short, usd, usdInColumn } from '../../operator/format.ts';
 import { NO_USAGE } from '../../operator/messages.ts';
 import type { UsageRow } from '../../state/usage.ts';
 import { Choices, choicesWidth } from '../components/choices.ts';
-import { type ListColumn, ListView } from '../components/list-view.ts';
+import { type ListColumn, ListView, longest } from '../components/list-view.ts';
 import { Styled } from '../components/styled.ts';
 import type { ViewProps } from '../components/view-props.ts';
 import { SAMPLES_PER_COLUMN, spark } from '../draw/braille.ts';
-import { bold, dim, type Line, type Span, span } from '../draw/line.ts';
+import { bold, dim, type Line, lineText, type Span, span } from '../draw/line.ts';
+import { shortModel } from '../draw/model-name.ts';
 import { changePercent, nameOfUsage, shownUsage } from '../lists/usage.ts';
+import { localTime, zoneLabel } from '../local-time.ts';
 import { type ComparedUsage, type Model, RANGES, type Range, USAGE_CHOICES } from '../model.ts';
+import { plotQuery } from '../plot-query.ts';
+import { hasPane } from '../select.ts';
 import { stretched } from '../series.ts';
+import { costPlot } from './plot.ts';
 
 /** From so many columns on all groups fit on the line, and all ranges as well. */
-const GROUPS_COLUMNS = 72;
-const RANGES_COLUMNS = 106;
+const GROUPS_COLUMNS = 91;
+const RANGES_COLUMNS = 118;
 /** With fewer, the sum of a week earlier has no room beside those of requests and tokens. */
 const TOTALS_COLUMNS = 80;
 /** From so much more than a week earlier on a change is yellow, and red; beyond the last it is not written out. */
@@ -30,15 +35,15 @@ const SHARE_BESIDE = 13;
 /** Columns for the course of a cost, and what it is headed by. */
 const COURSE = 12;
 const COURSES: Readonly<Record<Range, string>> = {
-  today: '0 TO 24 H',
-  '24h': '-24 H TO NOW',
-  '7d': '-7 D TO NOW',
-  '30d': '-30 D TO NOW',
-  'this month': '1ST TO LAST',
-  all: '-30 D TO NOW',
+  today: 'TODAY (UTC)',
+  '24h': 'LAST 24 H',
+  '7d': 'LAST 7 D',
+  '30d': 'LAST 30 D',
+  'this month': 'THIS MONTH',
+  all: 'LAST 30 D',
 };
 
-/** Of a time, `09:00` and `11-23`. */
+/** Of a time, `09:00` and `11-23`. Days are those of UTC. */
 const HOUR = [11, 16] as const;
 const DAY = [5, 10] as const;
 
@@ -51,10 +56,23 @@ export function UsageView({ model, height }: ViewProps): ReactNode {
     about: choicesOf(model),
     rows,
     columns: columnsOf(model, rows),
-    detail: undefined,
+    detail: hasPlot(model) ? (width, room) => [costPlot(model, width, plotHeight(model, room))] : undefined,
     empty: [[dim(asOf === '' ? 'Reading…' : NO_USAGE)], [dim(asOf)]],
     foot: { left: totalLine(rows, model.columns), right: [dim(asOf)] },
   });
+}
+
+/** From so many rows of the screen on there is room for a plot beneath the table. */
+const PLOT_ROWS = 30;
+const MOST_PLOT = 16;
+
+function hasPlot(model: Model): boolean {
+  return plotQuery(model) !== undefined && (hasPane(model) || model.rows >= PLOT_ROWS);
+}
+
+/** Beneath the table it takes at most two fifths of the screen. */
+function plotHeight(model: Model, room: number): number {
+  return Math.min(MOST_PLOT, hasPane(model) ? room : Math.floor(model.rows * 0.4));
 }
 
 /** The group and the range, among the others if there is room for them. */
@@ -77,7 +95,7 @@ function choicesOf({ usage: { by, range, of }, columns, trail }: Model) {
 
 /** The figures are read again while the view is open, but the database may be away. */
 function asOfLine({ readAtMs }: Model['usage']): string {
-  return readAtMs === undefined ? '' : `as of ${dateTime(readAtMs).slice(-8)} UTC`;
+  return readAtMs === undefined ? '' : `as of ${localTime(readAtMs).slice(-8)}${zoneLabel(readAtMs)}`;
 }
 
 function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
@@ -88,9 +106,16 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   const course = courseColumns(state, rows);
   return [
-    { head: state.rowsBy.toUpperCase(), field: 'name', width: 15, grows: true, middle: true, cell: nameOfUsage },
     {
-      head: top > 0n ? 'COST COMPARED' : 'REQUESTS COMPARED',
+      head: state.rowsBy.toUpperCase(),
+      field: 'name',
+      width: 15,
+      grows: true,
+      middle: true,
+      cell: (row, room) => shortModel(nameOfUsage(row), room),
+    },
+    {
+      head: top > 0n ? 'SHARE' : 'SHARE OF REQUESTS',
       width: course.length > 0 ? SHARE_BESIDE : SHARE,
       grows: true,
       // The course of the cost says more than its share.
@@ -156,11 +181,15 @@ function courseColumns({ range }: Model['usage'], rows: readonly ComparedUsage[]
   const cell = ({ costs }: ComparedUsage): Line =>
     costs === undefined ? [] : [span(spark(stretched(costs, width * SAMPLES_PER_COLUMN), width), { tone: 'accent' })];
   const hasHours = range === 'today' || range === '24h';
-  const since = ({ sinceMs }: ComparedUsage): Line =>
-    sinceMs === undefined ? [dim('-')] : [{ text: dateTime(sinceMs).slice(...(hasHours ? HOUR : DAY)) }];
+  const at = (wallMs: number) => localTime(wallMs).slice(...(hasHours ? HOUR : DAY));
+  const since = ({ high }: ComparedUsage): Line => {
+    if (high === undefined) return [dim('-')];
+    if (high.untilMs === undefined) return [span(at(high.sinceMs), { tone: 'warn' })];
+    return [{ text: `${at(high.sinceMs)}–${at(high.untilMs)}` }];
+  };
   return [
     { head: COURSES[range], width, rank: 1, cell },
-    { head: 'SINCE', width: 5, align: 'right', rank: 2, cell: since },
+    { head: 'SINCE', width: longest(rows, (row) => lineText(since(row)), 5, 11), rank: 2, cell: since },
   ];
 }
 
