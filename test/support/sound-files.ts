@@ -358,6 +358,27 @@ const module31 = mp3AndModule(1_084, (bytes) => {
 });
 const module15 = mp3AndModule(600, (bytes) => bytes.writeUInt16BE((128 << 8) | 0x78, 470));
 
+/** A FLAC without a least size of its blocks, with a module of trackers in its padding. */
+function flacAndModule(): SoundFile['bytes'] {
+  const { bytes } = quietFlac(2);
+  const head = Buffer.from(bytes.subarray(0, 42));
+  head.writeUInt8(0, 4);
+  head.writeUInt16BE(0, 8);
+  const padding = Buffer.alloc(2_130);
+  padding.writeUInt32BE(0x81_00_00_00 + padding.length - 4, 0);
+  const file = Buffer.concat([head, padding, bytes.subarray(42)]);
+  // The second sample: the first one is within the header.
+  file.writeUInt16BE(8, 72);
+  file.writeUInt8(64, 75);
+  file.writeUInt16BE(8, 78);
+  file.writeUInt16BE((128 << 8) | 0x7f, 950);
+  file.write('M.K.', 1_080);
+  file.writeUInt32BE(0x01_ac_20_00, 1_084);
+  file.writeUInt16BE(0x0f_1f, 1_090);
+  file.writeUInt16BE(0x0f_20, 1_094);
+  return file;
+}
+
 const fixture = (name: string) => readFileSync(new URL(`../unit/wire/media/fixtures/${name}`, import.meta.url));
 const manyBlocks = Array<Buffer>(200).fill(webmBlock(LONG_PACKET));
 
@@ -385,6 +406,7 @@ export const LYING_SOUNDS: readonly SoundFile[] = [
   { what: 'an MP3 that is an M4A as well', bytes: mp3AndM4a(), seconds: 1_194.9 },
   { what: 'an MP3 that is a module of trackers as well', bytes: module31, seconds: 1_395 },
   { what: 'an MP3 that is a module of 15 samples as well', bytes: module15, seconds: 2_457.6 },
+  { what: 'a FLAC that is a module of trackers as well', bytes: flacAndModule(), seconds: 19_840 },
   {
     what: 'an Ogg that goes on at a lower rate',
     bytes: slowingVorbis(fixture('1.5s-vorbis.ogg')),

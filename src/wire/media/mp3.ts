@@ -1,6 +1,7 @@
 /** The length of an MP3: the sum over its frames, and the most that its other bytes can hold. */
 import { hasSignsOfOtherFormats, holdsFrames, SEARCHED_FOR_FORMATS } from './compressed.ts';
 import { type MpegFrame, mpegFrame } from './frames.ts';
+import { isModule } from './module.ts';
 
 /** The bits that are the same in all frames of a stream: sync, version, layer and sample rate. */
 const SAME_BITS = 0xff_fe_0c_00;
@@ -67,21 +68,6 @@ function endOfTag(bytes: Buffer): number | undefined {
 /** A box of an MP4 in the second word, and two packs of an MPEG program stream. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the signs that are searched for contain them.
 const SIGNS = /^.{4}(?:moov|mdat|ftyp|udta|pnot|free|skip|wide|junk|pict|uuid)|\0\0\x01\xba.*\0\0\x01\xba/s;
-/** The words by which libopenmpt, a part of ffmpeg, recognizes modules of trackers, where they can stand behind a frame header. */
-const MODULE_WORDS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the words that are searched for contain them.
-  /^.{20}[\x20-\x7f]{8}[\x02\x1a]\x02|^.{44}(?:SCRM|PTMF)|^.{60}(?:SONG|IM10|SCRM)|^.{124}SONG|^.{1464}(?:MTN\0|IT10)|^.{1080}(?:M[.!&]K[.!]|\.M\.K|N\.T\.|PATT|NSMS|LARD|WARD|FEST|OKTA|OCTA|CD[68]1|(?:FLT|EXO|TDZ|FA0)\d|\d\dC[HN]|\dCHN|[M8]\0\0\0)/s;
-/** A module of 15 samples has no such word: the volume of each sample is at most 64, and it plays 1 to 128 patterns. */
-const OLD_MODULE = { samples: 15, firstVolumeAt: 45, sampleBytes: 30, patternsAt: 470 } as const;
-
-function isModule(bytes: Buffer): boolean {
-  const { samples, firstVolumeAt, sampleBytes, patternsAt } = OLD_MODULE;
-  const patterns = bytes[patternsAt] ?? 0;
-  const volumes = Array.from({ length: samples }, (_, sample) => bytes[firstVolumeAt + sample * sampleBytes] ?? 255);
-  const isOld = patterns >= 1 && patterns <= 128 && volumes.every((volume) => volume <= 64);
-  return isOld || MODULE_WORDS.test(bytes.toString('latin1', 0, 1_468));
-}
-
 /** The lengths of packets of an MPEG transport stream, all of which begin with the same byte. */
 const PACKET_BYTES = [188, 192, 204] as const;
 const [PACKET_START, FEWEST_PACKETS] = [0x47, 7];

@@ -1,6 +1,7 @@
 /** The length of a file of sound. */
 import { flacSeconds } from './flac.ts';
 import { kindByStart } from './kind.ts';
+import { isModule } from './module.ts';
 import { mp3Seconds } from './mp3.ts';
 import { mp4Length, type SoundLength } from './mp4.ts';
 import { oggSeconds } from './ogg.ts';
@@ -22,9 +23,10 @@ function exactly(seconds: number | undefined): SoundLength | undefined {
 }
 
 function secondsOf(bytes: Buffer): number | undefined {
-  switch (kindByStart(bytes)) {
-    case 'wav':
-      return wavSeconds(bytes);
+  const kind = kindByStart(bytes);
+  if (kind === 'wav') return wavSeconds(bytes);
+  if (isModule(bytes)) return undefined;
+  switch (kind) {
     case 'mp3':
       return mp3Seconds(bytes);
     case 'flac':
