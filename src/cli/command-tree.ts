@@ -1,5 +1,4 @@
 /** The commands as plain data, read from commander, for completion scripts and the man page. */
-import type { EventEmitter } from 'node:events';
 import type { Argument, Command, Option } from 'commander';
 
 /** The kind of an option's or argument's value. */
@@ -69,10 +68,18 @@ export function commandTree(command: Command, parents: readonly string[] = []): 
   };
 }
 
-/** The options of a group without a subcommand: its default's options. */
+const defaults = new WeakMap<Command, Command>();
+
+/** Adds the command that runs where no command of a group is named. */
+export function defaultCommand(group: Command, name: string): Command {
+  const command = group.command(name, { isDefault: true });
+  defaults.set(group, command);
+  return command;
+}
+
+/** The options of the default command of a group. */
 export function optionsOfDefault(group: Command): readonly Option[] {
-  const { _defaultCommandName: name } = group as Command & { _defaultCommandName?: string };
-  return group.commands.find((each) => each.name() === name)?.options ?? [];
+  return defaults.get(group)?.options ?? [];
 }
 
 /** A node with all its descendants. */
@@ -103,13 +110,11 @@ function typeOf(shown: string, choices: readonly string[] | undefined): Value {
   return { kind: KINDS[name] ?? 'text' };
 }
 
-/** Commander keeps this text in a listener of its help event, and prints only the text if the help has no other part. */
+/** The text that a help prints below its lists. */
 function moreOf(command: Command): string {
-  let text = '';
-  (command as unknown as EventEmitter).emit('afterHelp', {
-    error: false,
-    command,
-    write: (piece: string) => (text += piece),
-  });
-  return text.trim();
+  const output = { ...command.configureOutput() };
+  const pieces: string[] = [];
+  command.configureOutput({ writeOut: (piece) => pieces.push(piece) }).outputHelp();
+  command.configureOutput(output);
+  return pieces.slice(1).join('').trim();
 }

@@ -11,6 +11,7 @@ import { BALANCE_TOO_LARGE, debtChange } from '../operator/messages.ts';
 import type { Look, Table } from '../operator/table.ts';
 import type { Balance, CreditEntry } from '../state/account.ts';
 import { parseWith } from './arguments.ts';
+import { defaultCommand } from './command-tree.ts';
 import { isConfirmed } from './confirm.ts';
 import { look, money, printFields, printJson, printLine, printTable } from './output.ts';
 import { globalOptions, type State, withState } from './state.ts';
@@ -23,8 +24,7 @@ interface EntryOptions {
 export function registerCredit(program: Command): void {
   const credit = program.command('credit').description('manage the account balance, which pays for requests');
 
-  credit
-    .command('show', { isDefault: true })
+  defaultCommand(credit, 'show')
     .description('show the balance, and how much of it requests in flight hold')
     .addHelpText('after', '\nExample:\n  inf-gw credit show')
     .action((_: unknown, command: Command) =>

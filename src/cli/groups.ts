@@ -6,6 +6,7 @@ import { levelWord } from '../operator/spending.ts';
 import { GROUP_TERMS, type GroupTerms } from '../operator/terms.ts';
 import { type NewGroup, NO_LEVEL_TERMS } from '../state/levels.ts';
 import { parseWith } from './arguments.ts';
+import { defaultCommand } from './command-tree.ts';
 import {
   changedGroup,
   findGroup,
@@ -24,8 +25,7 @@ export function registerGroups(program: Command): void {
   const groups = program.command('groups').description('manage groups of keys, which share limits');
   registerCreate(groups);
 
-  groups
-    .command('list', { isDefault: true })
+  defaultCommand(groups, 'list')
     .description('list groups as a tree, with their limits and this month’s usage')
     .addHelpText('after', '\nExamples:\n  inf-gw groups list\n  inf-gw groups list --json')
     .action((_: unknown, command: Command) => withState(command, (state) => list(command, state)));

@@ -13,6 +13,7 @@ import { TERMS } from '../operator/terms.ts';
 import { groupsInside } from '../operator/tree.ts';
 import { isGone, type KeyRecord, type KeyState, type KeyTerms, type NewKey, NO_TERMS } from '../state/keys.ts';
 import { parseWith } from './arguments.ts';
+import { defaultCommand } from './command-tree.ts';
 import { isConfirmed } from './confirm.ts';
 import { changedGroup, findGroup, nameIn, namesGroup, printGroup } from './group-view.ts';
 import {
@@ -90,8 +91,7 @@ function registerCreate(keys: Command): void {
 }
 
 function registerViews(keys: Command): void {
-  keys
-    .command('list', { isDefault: true })
+  defaultCommand(keys, 'list')
     .description('list keys, with their limits and this month’s usage')
     .option('--all', 'include deleted keys')
     .option(

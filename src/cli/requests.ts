@@ -18,6 +18,7 @@ import { durationOf, requestFields } from '../operator/request-fields.ts';
 import { type Cell, type Field, type Look, marked, type Table } from '../operator/table.ts';
 import { type Correction, type RequestRecord, requestIdOf } from '../state/requests.ts';
 import { parseWith } from './arguments.ts';
+import { defaultCommand } from './command-tree.ts';
 import { findKey } from './key-view.ts';
 import {
   jsonLine,
@@ -55,8 +56,7 @@ interface ListOptions {
 export function registerRequests(program: Command): void {
   const requests = program.command('requests').description('list, show, stop and correct admitted requests');
 
-  requests
-    .command('list', { isDefault: true })
+  defaultCommand(requests, 'list')
     .description('list requests that have ended, newest first')
     .option('--key <key>', 'only this key (id or name)')
     .option('--group <group>', 'only what was booked to this group (@name), with the groups in it')

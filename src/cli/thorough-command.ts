@@ -7,15 +7,14 @@ import {
   InvalidArgumentError,
   type Option,
 } from 'commander';
-
-/** Missing in commander's types: reports an unknown option with a suggestion. */
-const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, option: string): void };
+import { nearestWord } from '../core/likeness.ts';
 
 /** The start of an unknown option. A negative number is an argument. */
 const OPTION = /^-(?!\d|$)/;
 
-/** Commander's code for a missing option. */
+/** Commander's codes for a missing option, and for the first unknown one. */
 const MISSING = 'commander.missingMandatoryOptionValue';
+const UNKNOWN = 'commander.unknownOption';
 
 export class ThoroughCommand extends Command {
   /** The faults of the whole command line. */
@@ -70,6 +69,7 @@ export class ThoroughCommand extends Command {
 
   /** Collects the faults that commander finds, and continues. A fault that an action finds ends the command. */
   override error(message: string, options?: ErrorOptions): never {
+    if (options?.code === UNKNOWN) this.#refuseUnknown();
     (options?.code === MISSING ? this.#missing : this.#faults).push(message);
     if (options === undefined) this.refuse();
     return undefined as never;
@@ -81,24 +81,24 @@ export class ThoroughCommand extends Command {
     return super.help(context as HelpContext);
   }
 
-  /** Reports all unknown options; commander calls this for the first. A word after an unknown option may be its value. */
-  unknownOption(): void {
+  /** Reports all unknown options. A word after an unknown option may be its value. */
+  #refuseUnknown(): void {
+    const help = this.createHelp();
+    const options = [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)];
+    const known = options.flatMap(({ long }) => long ?? []);
     const end = this.args.indexOf('--');
     const words = end < 0 ? this.args : this.args.slice(0, end);
     for (const word of words.filter((word) => OPTION.test(word))) {
       const name = word.replace(/=.*/s, '');
       const alternative = this.#alternatives.get(name);
-      if (this.#knows(name)) this.#faults.push(`error: option '${name}' takes no value`);
+      const meant = name.startsWith('--') ? nearestWord(name, known) : undefined;
+      // Commander also calls an option unknown if it takes no value and is given one.
+      if (known.includes(name)) this.#faults.push(`error: option '${name}' takes no value`);
       else if (alternative !== undefined) this.#faults.push(`error: unknown option '${name}'; ${alternative}`);
-      else unknownOption.call(this, name);
+      else
+        this.#faults.push(`error: unknown option '${name}'${meant === undefined ? '' : ` (Did you mean ${meant}?)`}`);
     }
     this.refuse();
-  }
-
-  /** Whether the option exists. Commander also calls an option unknown if it takes no value and is given one. */
-  #knows(name: string): boolean {
-    const help = this.createHelp();
-    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].some(({ long }) => long === name);
   }
 
   /** Ends with a usage error if there are faults, each on a line of its own. */

@@ -15,6 +15,7 @@ import type { LevelTerms, Owner } from '../state/keys.ts';
 import { hasNoLimits, type UserRecord } from '../state/levels.ts';
 import type { MonthFigures } from '../state/usage.ts';
 import { parseWith } from './arguments.ts';
+import { defaultCommand } from './command-tree.ts';
 import { namesGroup } from './group-view.ts';
 import { LEVEL_COLUMNS, levelCells, levelFields, monthField } from './level-view.ts';
 import { look, money, printFields, printJson, printLine, printNote, printTable, printText } from './output.ts';
@@ -51,8 +52,7 @@ const KEY_OPTION = ['--key <key>', 'the key (id or name) or the group (@name) wh
 export function registerUsers(program: Command): void {
   const users = program.command('users').description('manage the end users of a key or a group');
 
-  users
-    .command('list', { isDefault: true })
+  defaultCommand(users, 'list')
     .description('list, by name, the end users seen so far or with limits of their own')
     .requiredOption(...KEY_OPTION)
     .option(
