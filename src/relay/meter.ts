@@ -235,7 +235,7 @@ export class Meter {
     return this.outputTokensIf(atMost, scale) > tokens && this.outputTokens(scale) > tokens;
   }
 
-  /** Whether the output stays within so many tokens for certain, with another text of so many bytes. Cheap. */
+  /** Whether the output stays within so many tokens for certain, with another text of so many bytes. */
   staysWithin(tokens: number, scale: Scale, bytes: number): boolean {
     return this.outputTokensIf(this.written.tokensAtMost + bytes - scale.excessTokens, scale) <= tokens;
   }

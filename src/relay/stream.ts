@@ -193,7 +193,10 @@ class StreamRelay {
     let at = 0;
     for (let end = texts.match(chunk, at); end > 0; end = texts.match(chunk, at)) {
       const most = MAX_BYTES_PER_UNIT * texts.text.length;
-      if (!this.#meter.staysWithin(allowance.askAt, allowance, most) || !TURNS.hasTime(end - at)) break;
+      if (!this.#meter.staysWithin(allowance.askAt, allowance, most) || !TURNS.hasTime(end - at)) {
+        texts.keep();
+        break;
+      }
       texts.read(this.#meter);
       at = end;
     }

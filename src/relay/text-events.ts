@@ -47,6 +47,7 @@ export class TextEvents {
   readonly #leastCredentialBytes: number;
   readonly #isPossible: boolean;
   #pattern: Pattern | undefined;
+  #isKept = false;
   #misses = 0;
   #eventsUntilTrial = 0;
   /** Of the last match. */
@@ -69,8 +70,7 @@ export class TextEvents {
 
   /** Makes an event the pattern of the following ones. It was read as this value, and its bytes are forwarded unchanged. */
   learn(event: SseEvent, value: Fields, facts: AnswerFacts): void {
-    this.#pattern = undefined;
-    if (!this.#isPossible) return;
+    if (!this.#isPossible || this.#pattern !== undefined) return;
     if (this.#misses >= MAX_MISSES && --this.#eventsUntilTrial > 0) return;
     this.#eventsUntilTrial = EVENTS_PER_TRIAL;
     const { dialect, reader } = this.#options;
@@ -82,9 +82,15 @@ export class TextEvents {
     this.#misses++;
   }
 
-  /** The next event is compared with no pattern. */
+  /** Another event is about to be parsed: only the last one is a pattern. An event that matches it leaves it as it is. */
   forget(): void {
-    this.#pattern = undefined;
+    if (!this.#isKept) this.#pattern = undefined;
+    this.#isKept = false;
+  }
+
+  /** The event that was matched last is to be parsed all the same. */
+  keep(): void {
+    this.#isKept = true;
   }
 
   /** Returns where the event ends that begins at this offset, if it matches the pattern; otherwise 0. */
