@@ -1,9 +1,9 @@
 /** Delivers an event to a target, in bounded time. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { AlertTarget, CommandTarget } from '../core/alert-targets.ts';
 import { replaceUnprintable } from '../core/printable.ts';
+import { within } from '../core/within.ts';
 import type { Answer } from './event.ts';
 import { postTo } from './webhook.ts';
 
@@ -49,7 +49,7 @@ async function runWith({ words }: CommandTarget, event: string, timeoutMs: numbe
     const [status, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     if (isLate) return { isDelivered: false, text: `not done within ${timeoutMs / 1_000} s` };
     if (status === 0) return { isDelivered: true, text: 'exit status 0' };
-    if (!child.stderr.readableEnded) await Promise.race([once(child.stderr, 'end'), pause(LAST_WORDS_MS)]);
+    if (!child.stderr.readableEnded) await within(LAST_WORDS_MS, once(child.stderr, 'end'), () => undefined);
     const end = status === null ? `ended by ${signal}` : `exit status ${status}`;
     const words = replaceUnprintable(said.trim().replace(/\s+/g, ' '));
     return { isDelivered: false, text: words === '' ? end : `${end}: ${words}` };

@@ -5,7 +5,7 @@ import { becomeOwner } from '../core/folder-owner.ts';
 import { filesNeeded, openFilesLimit, roomForConnections, tooFew } from '../core/open-files.ts';
 import { count } from '../operator/format.ts';
 import { checkCertificate, checkConfigFile, checkSpace, checkStateFile } from './files.ts';
-import { type Finding, failure, ok, warning, within } from './finding.ts';
+import { type Finding, failure, findingsWithin, ok, warning } from './finding.ts';
 import { checkGateway, openFilesOfGateway } from './gateway.ts';
 import { checkProviders } from './providers.ts';
 import { checkState } from './state.ts';
@@ -38,7 +38,7 @@ export async function examine(config: Config, environment: NodeJS.ProcessEnv): P
     ['clock', async () => [checkClock((await asked).aheadMs)]],
     ['providers', async () => (await asked).findings],
   ];
-  const findings = await Promise.all(checks.map(([name, check]) => within(name, CHECK_MS, check)));
+  const findings = await Promise.all(checks.map(([name, check]) => findingsWithin(name, CHECK_MS, check)));
   return findings.flat();
 }
 

@@ -1,5 +1,7 @@
 /** What a check has found: how bad it is, in one sentence, and what to do about it. */
+
 import { UserError } from '../core/errors.ts';
+import { within } from '../core/within.ts';
 
 export interface Finding {
   /** What was looked at, such as `disk` or `provider openai`. */
@@ -32,19 +34,13 @@ export function refused(name: string, error: unknown): Finding {
   return failure(name, message, advice.join('; ') || 'correct that, and run this again');
 }
 
-/** The findings of a check; if it takes longer than `timeoutMs`, that it did. */
-export async function within(
+/** The findings of a check, or a warning if it takes longer than `timeoutMs`. */
+export function findingsWithin(
   name: string,
   timeoutMs: number,
   check: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
-  const late = Promise.withResolvers<readonly Finding[]>();
   const message = `not checked: there was no result within ${timeoutMs / 1000} s`;
   const fix = 'run this again when the machine, its disks and its network are less busy';
-  const timer = setTimeout(() => late.resolve([warning(name, message, fix)]), timeoutMs);
-  try {
-    return await Promise.race([check(), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(timeoutMs, check(), () => [warning(name, message, fix)]);
 }

@@ -1,11 +1,11 @@
 /** Whether each provider can be reached and accepts its key, found out by requests that cost nothing. */
 
-import { setTimeout } from 'node:timers/promises';
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { program, VERSION } from '../core/program.ts';
+import { within } from '../core/within.ts';
 import { type Listing, listingOf, publicListingOf } from '../providers/listing.ts';
 import { findMissingVersion, type MissingVersion } from './base-url.ts';
-import { type Finding, failure, ok, warning, within } from './finding.ts';
+import { type Finding, failure, findingsWithin, ok, warning } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
 /** Of one request; a provider gets two at most. */
@@ -44,7 +44,7 @@ export async function refusedKey(
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding | undefined> {
   const check = async () => (await checkProvider(provider, environment)).findings;
-  const findings = await within(`provider ${provider.name}`, REFUSED_KEY_MS, check);
+  const findings = await findingsWithin(`provider ${provider.name}`, REFUSED_KEY_MS, check);
   return findings.every(({ isKeyRefused }) => isKeyRefused) ? findings[0] : undefined;
 }
 
@@ -119,11 +119,10 @@ async function checkProven(
   listing: Listing,
   proofOf: (listing: Listing) => Promise<Record<string, string>>,
 ): Promise<Result> {
-  const tooLong = setTimeout(PROBE_MS, undefined, { ref: false }).then(() => {
-    throw new Error(`nothing within ${PROBE_MS} ms`);
-  });
   try {
-    const proof = await Promise.race([proofOf(listing), tooLong]);
+    const proof = await within(PROBE_MS, proofOf(listing), () => {
+      throw new Error(`nothing within ${PROBE_MS} ms`);
+    });
     const asked = await probe({ ...listing, headers: { ...listing.headers, ...proof } }, PROBE_MS, { proxy });
     return { upstream, asked, proof: 'credentials' };
   } catch (error) {

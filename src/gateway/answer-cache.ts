@@ -1,6 +1,8 @@
 /** The cached answers, for one worker: asks a thread that is started when the first request needs it. Never fails. */
+
 import type { AnswerPlace, CachedAnswer, CacheTerms, Saving } from '../core/cached-answers.ts';
 import { Repeats } from '../core/repeats.ts';
+import { within } from '../core/within.ts';
 import type { Log } from '../observe/log.ts';
 import type { AnswerCache } from '../proxy/cache.ts';
 import type { CacheCalls } from './cache-thread.ts';
@@ -32,21 +34,17 @@ export class ThreadCache implements AnswerCache {
 
   async find(place: AnswerPlace, ttlMs: number): Promise<CachedAnswer | undefined> {
     if (this.#isLate) return undefined;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      this.#isLate = true;
-      reject(new Error(`a look-up took more than ${FIND_MS / 1_000} s`));
-    }, FIND_MS);
     try {
       const found = this.#thread.port.call('find', place, ttlMs).finally(() => {
         this.#isLate = false;
       });
-      return await Promise.race([found, late]);
+      return await within(FIND_MS, found, () => {
+        this.#isLate = true;
+        throw new Error(`a look-up took more than ${FIND_MS / 1_000} s`);
+      });
     } catch (error) {
       this.#fail(error);
       return undefined;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -11,6 +11,7 @@ import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { roomForConnections } from '../core/open-files.ts';
 import { Repeats } from '../core/repeats.ts';
 import type { CertificatePair } from '../core/settings.ts';
+import { within } from '../core/within.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { BodyLimiter } from '../http/body-limiter.ts';
 import type { ConnectionLimits } from '../http/connection-limiter.ts';
@@ -388,12 +389,10 @@ async function sendHealth(exchange: Exchange, { status, body }: Answer): Promise
   exchange.sendJson(status, body);
 }
 
-async function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  const isDone = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return isDone;
+function isDoneWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return within(
+    milliseconds,
+    promise.then(() => true),
+    () => false,
+  );
 }

@@ -1,7 +1,8 @@
 /** The page of metrics: what all threads have counted, summed, and printed in the text format of Prometheus. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import type { LedgerTimes } from '../core/durations.ts';
 import { NANOS_PER_USD, type Nanos } from '../core/money.ts';
+import { openFilesLimit } from '../core/open-files.ts';
 import type { LoopDelay } from '../observe/loop-delay.ts';
 import { type KeyTally, OTHERS, type Tally, TOKEN_KINDS } from '../observe/tally.ts';
 import type { UpstreamHealth, UpstreamState } from '../observe/worker-snapshot.ts';
@@ -189,6 +190,5 @@ function addProcess(families: Families): void {
   families.add('processStart', {}, performance.timeOrigin / MS_PER_S);
   if (process.platform !== 'linux') return;
   families.add('openFiles', {}, readdirSync('/proc/self/fd').length);
-  const [, soft = ''] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-  families.add('maxFiles', {}, soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft));
+  families.add('maxFiles', {}, openFilesLimit() ?? Number.POSITIVE_INFINITY);
 }

@@ -2,11 +2,13 @@
  * What a stream may write: as much as is held for it. The hold grows ahead of it, by its pace, from what is left, so that
  * the stream need not wait; and where nothing is left, that is known before all that is held is used up.
  */
+
 import { LEAST_ESTIMATE, pricesFor } from '../catalog/cost.ts';
 import { toolsFor } from '../catalog/tool-cost.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool, ToolCall } from '../core/host-tools.ts';
 import type { Nanos } from '../core/money.ts';
+import { within } from '../core/within.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Meter } from '../relay/meter.ts';
 import type { Allowance } from '../relay/relay.ts';
@@ -193,7 +195,7 @@ export class StreamAllowance implements Allowance {
   /** Counts what was written since the last count. False if that is next to nothing, or takes too long. */
   async #isCounted(meter: Meter, untilMs: number): Promise<boolean> {
     if (this.#counting === undefined && meter.written.tokens - this.#estimated < FEW_TOKENS) return false;
-    return within(untilMs - meter.nowMs, this.#count(meter));
+    return within(untilMs - meter.nowMs, this.#count(meter), () => false);
   }
 
   /** False if it takes too long. */
@@ -230,17 +232,6 @@ export class StreamAllowance implements Allowance {
         this.askAt = meter.outputTokens(this) + more;
       }
     });
-  }
-}
-
-/** Whether work is done, and that within so many milliseconds. */
-async function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(late.resolve, Math.max(0, milliseconds), false);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,15 +1,10 @@
-/** Waiting with a bound. */
+/** Bounds of the steps of a takeover. */
 import { UserError } from '../core/errors.ts';
+import { within as bounded } from '../core/within.ts';
 
 /** Rejects with a UserError if the promise takes longer. */
-export async function within<T>(milliseconds: number, problem: string, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new UserError(`${problem} within ${milliseconds / 1000} s`)), milliseconds);
+export function within<T>(milliseconds: number, problem: string, promise: Promise<T>): Promise<T> {
+  return bounded(milliseconds, promise, () => {
+    throw new UserError(`${problem} within ${milliseconds / 1000} s`);
   });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

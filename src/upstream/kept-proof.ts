@@ -1,6 +1,7 @@
 /** Tokens that prove who sends a request: each is kept, and the next one asked for before it expires. */
-import { setTimeout } from 'node:timers/promises';
+
 import { type Clock, DAY_MS, systemClock } from '../core/clock.ts';
+import { within } from '../core/within.ts';
 
 /** What proves who sends requests, as it is kept. */
 export interface Proofs {
@@ -99,8 +100,8 @@ export function keptValue<Value>(find: Find<Expiring<Value>>, clock: Clock = sys
       const { value } = last;
       if (!isDue(last, nowMs)) return value;
       const { sinceMs, next } = ask(nowMs);
-      const patience = setTimeout(Math.max(0, sinceMs + PATIENCE_MS - nowMs), value, { ref: false });
-      return Promise.race([next.then((found) => found.value).catch(() => value), patience]);
+      const found = next.then((each) => each.value).catch(() => value);
+      return within(sinceMs + PATIENCE_MS - nowMs, found, () => value);
     },
     refused(value) {
       const nowMs = clock.monotonicMs();

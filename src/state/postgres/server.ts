@@ -1,8 +1,8 @@
 /** Opens connections to servers that this program can work with, and says what is wrong with others. */
 import { connect as connectSocket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
+import { within } from '../../core/within.ts';
 import { connect, disconnect, query } from './connect.ts';
 import { explained, NoPrimaryError, STANDBY, UnusableServerError } from './faults.ts';
 
@@ -50,7 +50,7 @@ export async function openChecked(address: PostgresAddress, applicationName: str
     hasSecond ||= opened.server !== first.server;
     await disconnect(opened.client);
   });
-  await Promise.race([Promise.all(closing), pause(OTHERS_MS, undefined, { ref: false })]);
+  await within(OTHERS_MS, Promise.all(closing), () => undefined);
   if (!hasSecond) return first.client;
   await disconnect(first.client);
   throw new UnusableServerError(
