@@ -45,11 +45,12 @@ export async function shareOfFirst(scope: Scope, cut: FirstCut): Promise<number>
 }
 
 /** Writes at its pace, even if the client does not read, until the connection is closed. */
-async function write(call: UpstreamCall, { language, tokensPerSecond }: FirstCut): Promise<void> {
-  const tokens = encode(TEXTS[language].repeat(100));
+async function write(call: UpstreamCall, { language, tokensPerSecond, paidTokens }: FirstCut): Promise<void> {
+  // Twice as many tokens as the money pays for: a host that ran out of text would never be cut.
+  const tokens = encode(TEXTS[language].repeat(Math.ceil(paidTokens / 4))).slice(0, 2 * paidTokens);
   const startedMs = performance.now();
   call.stream();
-  for (let at = 0; !call.isClosed; at += TOKENS_OF_EVENT) {
+  for (let at = 0; at < tokens.length && !call.isClosed; at += TOKENS_OF_EVENT) {
     call.send(chunk(decode(tokens.slice(at, at + TOKENS_OF_EVENT))));
     await setTimeout(Math.max(0, startedMs + (at * 1_000) / tokensPerSecond - performance.now()));
   }
