@@ -18,7 +18,13 @@ export type OwnerRef = { readonly keyId: string } | { readonly level: GroupRef }
 
 /** A change to the state file, or a command to the running gateway. */
 export type Action =
-  | { readonly kind: 'create'; readonly name: string; readonly terms: KeyTerms }
+  /** `outer`: the group that it is put into. */
+  | {
+      readonly kind: 'create';
+      readonly name: string;
+      readonly terms: KeyTerms;
+      readonly outer?: Pick<GroupRecord, 'id' | 'name'>;
+    }
   | { readonly kind: 'set_state'; readonly keyId: string; readonly state: KeyState }
   | { readonly kind: 'rotate'; readonly keyId: string }
   | { readonly kind: 'set_limits'; readonly keyId: string; readonly limits: SomeLimits }

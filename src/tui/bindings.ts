@@ -52,6 +52,8 @@ export const SECTIONS: readonly Section[] = [
       { shown: '-', meaning: 'remove credit', press: '-', isChange: true },
       { shown: 'h', meaning: 'credit history', press: 'h' },
       { shown: 'A', meaning: 'audit the state', press: 'A' },
+      { shown: 'y', meaning: 'copy the id of the row', press: 'y' },
+      { shown: 'p', meaning: 'write the screen as SVG', press: 'p' },
       { shown: 'R', meaning: 'reload the config', press: 'R', isChange: true },
       { shown: 'Ctrl-L', meaning: 'redraw the screen' },
       { shown: 'Ctrl-Z', meaning: 'suspend' },
@@ -88,6 +90,7 @@ export const SECTIONS: readonly Section[] = [
     bindings: [
       { shown: 'f', meaning: 'only errors', press: 'f' },
       { shown: 'x', meaning: 'stop a request', press: 'x', isChange: true },
+      { shown: 'b', meaning: 'block its end user', press: 'b', isChange: true },
     ],
   },
   {
@@ -96,6 +99,7 @@ export const SECTIONS: readonly Section[] = [
     bindings: [
       { shown: 'f', meaning: 'only errors', press: 'f' },
       { shown: 'paste', meaning: 'look for an id' },
+      { shown: 'b', meaning: 'block its end user', press: 'b', isChange: true },
     ],
   },
   {
@@ -105,6 +109,7 @@ export const SECTIONS: readonly Section[] = [
       { shown: '← →', meaning: 'group', press: 'right' },
       { shown: '[ ]', meaning: 'time range', press: ']' },
       { shown: 'w', meaning: 'export as CSV', press: 'w' },
+      { shown: 'b', meaning: 'block the end user', press: 'b', isChange: true },
     ],
   },
   {
@@ -112,7 +117,9 @@ export const SECTIONS: readonly Section[] = [
     of: 'groups',
     bindings: [
       { shown: '← →', meaning: 'fold; unfold' },
-      { shown: 'n', meaning: 'create a group', press: 'n', isChange: true },
+      { shown: '*', meaning: 'unfold or fold all', press: '*' },
+      { shown: 'n', meaning: 'create a group here', press: 'n', isChange: true },
+      { shown: 'N', meaning: 'create a key here', press: 'N', isChange: true },
       { shown: 'e', meaning: 'unblock, or enable', press: 'e', isChange: true },
       { shown: 'd', meaning: 'block, or disable', press: 'd', isChange: true },
       { shown: 'l', meaning: 'limits and budgets', press: 'l', isChange: true },

@@ -20,8 +20,10 @@ export async function carryOut(
 ): Promise<ActionEvent> {
   const secret = mintKey();
   switch (action.kind) {
-    case 'create':
-      return keyCreated(await keys.create(secret, { ...action.terms, name: action.name }, nowMs), action.name, secret);
+    case 'create': {
+      const { name, terms, outer } = action;
+      return keyCreated(await keys.create(secret, { ...terms, name, groupId: outer?.id ?? null }, nowMs), name, secret);
+    }
     case 'rotate':
       return keyCreated(await keys.rotate(action.keyId, secret, nowMs), action.keyId, secret);
     case 'set_state':

@@ -26,8 +26,10 @@ export function commandsOf(action: AnyAction, subject: Subject | undefined): rea
   const level = subject !== undefined && 'kind' in subject ? subject : undefined;
   const before = subject !== undefined && 'kind' in subject ? undefined : subject;
   switch (action.kind) {
-    case 'create':
-      return [['keys', 'create', ...createOptions(action.terms), ...argument(action.name)]];
+    case 'create': {
+      const within = action.outer === undefined ? [] : option('--in', `@${action.outer.name}`);
+      return [['keys', 'create', ...within, ...createOptions(action.terms), ...argument(action.name)]];
+    }
     case 'set_state':
       return [['keys', VERBS[action.state], nameOf(before, action.keyId)]];
     case 'rotate':

@@ -246,7 +246,9 @@ export type Dialog =
       readonly saves:
         | { readonly kind: 'key'; readonly keyId: string }
         | { readonly kind: 'group'; readonly level: GroupRef }
-        | { readonly kind: 'field'; readonly form: FormDialog };
+        | { readonly kind: 'field'; readonly form: FormDialog }
+        /** One group, or none. */
+        | { readonly kind: 'group_field'; readonly form: FormDialog };
       readonly name: string;
       readonly options: readonly string[];
       /** Null for all models. */

@@ -9,9 +9,12 @@ import { MINUTE_MS } from '../operator/forecast.ts';
 import { CONFIG_RELOADED } from '../operator/messages.ts';
 import type { Action, AnyAction } from './actions.ts';
 import { startAudit } from './audit-run.ts';
+import { screenSvg } from './draw/svg.ts';
 import { HistoryTurns } from './history-turns.ts';
 import { followedOwners } from './lists/groups.ts';
+import { localTime } from './local-time.ts';
 import { type FoundPage, firstModel, type Model } from './model.ts';
+import { pictureOf } from './picture.ts';
 import { isSamePlot, plotQuery } from './plot-query.ts';
 import { sharedQuery, snapshotQuery } from './queries.ts';
 import { detailEveryMs, REFRESH_MS, requestsEveryMs, stateEveryMs, usageEveryMs, usersEveryMs } from './refresh.ts';
@@ -351,6 +354,8 @@ export class Session {
         return this.#history.begin(effect.span);
       case 'export':
         return this.dispatch(exportUsage(effect.path, this.#model.usage));
+      case 'picture':
+        return this.dispatch(writePicture(this.#model));
       case 'reload':
         return this.#ask({ kind: 'reload' }, 'The config was not reloaded.', () => this.#reload());
       case 'audit':
@@ -421,12 +426,23 @@ async function answerOf(action: AnyAction, failure: string, ask: () => Promise<s
   }
 }
 
-/** Writes the rows of the Usage view to a file, and never overwrites one. */
+/** Writes the rows of the Usage view to a file. */
 function exportUsage(path: string, { rows, rowsBy }: Model['usage']): Event {
+  // Rows that were used only the week before are no part of the range.
+  const used = rows.filter(({ requests }) => requests > 0);
+  return written(path, usageCsv(used, rowsBy));
+}
+
+/** Writes the screen to a file in the current folder. */
+function writePicture(model: Model): Event {
+  const time = localTime(model.nowMs).replaceAll(/[^0-9]/g, '');
+  return written(`inf-gw-${model.view}-${time}.svg`, screenSvg(pictureOf(model), model.columns));
+}
+
+/** Writes a file, and never overwrites one. */
+function written(path: string, content: string): Event {
   try {
-    // What was used only the week before is no part of the range.
-    const used = rows.filter(({ requests }) => requests > 0);
-    writeFileSync(path, usageCsv(used, rowsBy), { flag: 'wx' });
+    writeFileSync(path, content, { flag: 'wx' });
     return { kind: 'outcome', text: `Wrote ${path}.`, tone: 'good' };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

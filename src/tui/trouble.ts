@@ -19,6 +19,8 @@ export interface Trouble {
   /** The same in fewer words, for where room is short. */
   readonly brief?: string;
   readonly tone: 'warn' | 'bad';
+  /** Whether it has not come yet. */
+  readonly isForecast?: true;
   /** The view that shows the cause. */
   readonly view: View;
   readonly keyId?: string;
@@ -46,8 +48,9 @@ export function troublesOf(model: Model): Trouble[] {
     spentKeys(model),
     rates(model),
   ].flat();
-  // A forecast stands below what is wrong by now.
-  return all.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+  // What is wrong by now stands before a warning, and before a forecast.
+  const rank = ({ tone, isForecast }: Trouble) => Number(tone === 'warn') + (isForecast ? 2 : 0);
+  return all.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** A part of the line of troubles. */
@@ -122,7 +125,9 @@ function ending(model: Model, free: Nanos): Trouble[] {
   const tone = soonest === undefined ? undefined : toneOfEnd(soonest);
   if (soonest === undefined || tone === undefined || tone === 'good') return [];
   const brief = `CREDIT runs out in about ${roundedSpan(soonest)}`;
-  return [{ about: 'money', text: `${brief} (${usd(free)} USD free)`, brief, tone, view: 'overview' }];
+  return [
+    { about: 'money', text: `${brief} (${usd(free)} USD free)`, brief, tone, isForecast: true, view: 'overview' },
+  ];
 }
 
 function upstreams({ snapshot }: Model): Trouble[] {

@@ -202,7 +202,7 @@ describe('the models of a new key', () => {
   });
   test('stay as they were if the choice is given up', () => {
     const { model } = created('up', ...letters('mock/echo'), 'ctrl+o', 'x', 'escape');
-    assert.equal(formOf(model).fields[7]?.value.text, 'mock/echo');
+    assert.equal(formOf(model).fields[8]?.value.text, 'mock/echo');
   });
   test('cannot be none, which the empty field would turn into every model', () => {
     const { model } = created('ctrl+o', 'x', 'enter');
@@ -221,7 +221,7 @@ describe('an invalid form says what the command line says', () => {
     [
       ['n', 0, readKeyName, ['', ' app', 'app ', 'x'.repeat(65), keyId(1), 'a\u0007b', 'a\u202eb']],
       ['n', 1, TERMS.rpm.reader(0), ['0', '-1', '1.5', 'none', '1e3', '1000000001', ' 5', 'five']],
-      ['n', 7, readModelId, ['gpt-4o', 'a/*', 'a/b,c/d', 'a/b\u0007']],
+      ['n', 8, readModelId, ['gpt-4o', 'a/*', 'a/b,c/d', 'a/b\u0007']],
       ['n', 2, TERMS.tpm.reader(0), ['0', '1000000000001', '1,000']],
       ['l', 2, TERMS.concurrency.reader(0), ['0', '1000000001', 'unlimited']],
       ['l', 3, readAmount, ['-1', '1.0000000001', '1e3', 'default', '$5', '1000000000.01', '5 USD']],
@@ -275,7 +275,7 @@ describe('an invalid form says what the command line says', () => {
     const { fields, cursor } = formOf(model);
     assert.deepEqual(
       fields.map(({ problem }) => problem !== undefined),
-      [false, true, true, false, true, false, false, false],
+      [false, true, true, false, true, false, false, false, false],
     );
     assert.equal(cursor, 1);
   });
@@ -294,7 +294,7 @@ describe('in a form', () => {
 
   test('arrows and Tab move from field to field, and wrap around', () => {
     assert.equal(cursorAfter('down', 'tab', 'up'), 1);
-    assert.equal(cursorAfter('shift+tab'), 7);
+    assert.equal(cursorAfter('shift+tab'), 8);
     assert.equal(cursorAfter('up', 'down'), 0);
   });
 

@@ -186,7 +186,7 @@ function labelledLines(facts: readonly (readonly [label: string, value: string])
 }
 
 function picker(
-  { options, chosen, cursor, name }: Extract<Dialog, { kind: 'picker' }>,
+  { options, chosen, cursor, name, saves }: Extract<Dialog, { kind: 'picker' }>,
   width: number,
   height: number,
 ): DialogLine[] {
@@ -197,6 +197,10 @@ function picker(
     const line: Line = [span(isChosen ? '[x] ' : '[ ] ', { tone: isChosen ? 'good' : 'bad' }), { text: clean(option) }];
     return top + index === cursor ? { selected: line } : line;
   });
+  if (saves.kind === 'group_field') {
+    const keys = hints(width, 'Enter: choose', 'x: none', 'Esc: cancel');
+    return [[bold('Put it into a group')], [], ...lines, [], ...keys];
+  }
   const state = chosen === null ? 'every model, including any added later' : `${chosen.length} of ${options.length}`;
   return [
     [bold(`Models that ${cut(clean(name), width - 23)} may call`)],

@@ -1,6 +1,7 @@
 /** Key presses and pastes while a dialog is open. */
 import { usd } from '../../operator/format.ts';
 import { debtChange, unknownModel } from '../../operator/messages.ts';
+import { lastCommand } from '../copied.ts';
 import { creditLines } from '../credit-lines.ts';
 import { doneLines } from '../done-lines.ts';
 import { boxWidth, noticeLines, noticeRoom } from '../draw/box.ts';
@@ -39,8 +40,12 @@ export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
       return step(model);
     case 'credit_history':
       return onScrollKey(model, dialog, creditLines(dialog, model.columns).length - 1, key);
-    case 'done':
+    case 'done': {
+      const command = key === 'y' ? lastCommand(model) : undefined;
+      if (command !== undefined)
+        return step(withMessage(model, `Copied ${command}`, 'good'), { kind: 'copy', text: command });
       return onScrollKey(model, dialog, doneLines(model).length, key);
+    }
     case 'help':
       if (key === '?') return step(closeDialog(model));
       return onScrollKey(model, dialog, helpLines(dialog.view, boxWidth(model.columns)).length, key);
@@ -82,7 +87,7 @@ export function onDialogPaste(model: Model, dialog: Dialog, text: string): Step 
 
 /** A choice that was made for a form leads back to it. */
 function leaveDialog(model: Model, dialog: Dialog): Step {
-  const form = dialog.kind === 'picker' && dialog.saves.kind === 'field' ? dialog.saves.form : undefined;
+  const form = dialog.kind === 'picker' && 'form' in dialog.saves ? dialog.saves.form : undefined;
   const left = { ...model, dialog: form };
   return dialog.kind === 'audit' ? step(left, { kind: 'stop_audit' }) : step(left);
 }

@@ -54,8 +54,14 @@ function termField<Name extends TermName>(
   return field(name, label, name === 'allowlist' ? `${hint} (Ctrl-O: choose)` : hint, termText(name, terms));
 }
 
-export function createForm(): FormDialog {
-  const fields = [field('name', 'Name', 'for example my-app'), ...TERM_NAMES.map((name) => termField(name, NO_TERMS))];
+/** `outer`: the name of the group that it is put into, unless another is typed. */
+export function createForm(outer = ''): FormDialog {
+  const fields = [
+    field('name', 'Name', 'for example my-app'),
+    ...TERM_NAMES.filter((name) => name !== 'allowlist').map((name) => termField(name, NO_TERMS)),
+    field('outer', 'In the group', 'none (Ctrl-O: choose)', outer),
+    termField('allowlist', NO_TERMS),
+  ];
   return { kind: 'form', title: 'Create a key', purpose: { kind: 'create' }, fields, cursor: 0 };
 }
 
@@ -74,7 +80,7 @@ export function createGroupForm(outer: string): FormDialog {
   const names = Object.keys(GROUP_TERMS) as (keyof typeof GROUP_TERMS)[];
   const fields = [
     field('name', 'Name', 'for example research'),
-    field('outer', 'In the group', 'none', outer),
+    field('outer', 'In the group', 'none (Ctrl-O: choose)', outer),
     ...names.map((name) => termField(name, NO_TERMS, GROUP_TERMS[name])),
   ];
   return { kind: 'form', title: 'Create a group', purpose: { kind: 'create_group' }, fields, cursor: 0 };
@@ -114,7 +120,7 @@ function yesText(is: boolean): string {
 
 /** `outer`: the name of the group that it is in; empty for none. */
 export function moveForm(name: string, owner: OwnerRef, outer: string): FormDialog {
-  const fields = [field('outer', 'To the group', 'none', outer)];
+  const fields = [field('outer', 'To the group', 'none (Ctrl-O: choose)', outer)];
   return { kind: 'form', title: `Move ${name}`, purpose: { kind: 'move', owner }, fields, cursor: 0 };
 }
 
@@ -201,7 +207,10 @@ function effectOf(purpose: FormPurpose, values: Values, { groups }: Pick<Stored,
   const around = groups.find(({ record }) => record.name === outer)?.record;
   switch (purpose.kind) {
     case 'create':
-      return { kind: 'act', action: { kind: 'create', name, terms: termsOf(values) } };
+      return {
+        kind: 'act',
+        action: { kind: 'create', name, terms: termsOf(values), ...(around !== undefined && { outer: around }) },
+      };
     case 'limits':
       return { kind: 'act', action: { kind: 'set_limits', keyId: purpose.keyId, limits: values } };
     case 'create_group': {

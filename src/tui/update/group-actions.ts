@@ -8,7 +8,7 @@ import { currentRow, type GroupRow, shownRows } from '../lists/groups.ts';
 import { exactWord } from '../lists/words.ts';
 import type { Model, StoredGroup, UserPage } from '../model.ts';
 import { hasPane, ownerById } from '../select.ts';
-import { createGroupForm, levelForm, moveForm, usersForm } from './forms.ts';
+import { createForm, createGroupForm, levelForm, moveForm, usersForm } from './forms.ts';
 import { confirm, groupName, isTypable, onKeyAction } from './key-actions.ts';
 import { withList } from './lists.ts';
 import { pickerOptions } from './picker.ts';
@@ -20,6 +20,8 @@ const FIRST_PAGE: UserPage = { starts: [''], users: undefined, hasMore: false };
 export function onGroupsKey(model: Model, key: string): Step {
   const row = currentRow(model);
   if (key === 'n') return step({ ...model, dialog: createGroupForm(groupAround(model, row)) });
+  if (key === 'N') return step({ ...model, dialog: createForm(groupHere(model, row)) });
+  if (key === '*') return step(withAllFolded(model));
   if (row === undefined) return step(model);
   switch (key) {
     case 'enter':
@@ -71,6 +73,16 @@ function fold(model: Model, { id }: GroupRow): Step {
   return step({ ...model, groups: { ...groups, unfolded, users } });
 }
 
+/** Unfolds all groups, or folds them if all are unfolded. End users, of whom there may be millions, are left folded. */
+function withAllFolded(model: Model): Model {
+  const { groups, stored } = model;
+  const all = stored.groups.map(({ record }) => record.id);
+  const isAll = all.every((id) => groups.unfolded.has(id));
+  const unfolded = isAll ? new Set<string>() : new Set([...groups.unfolded, ...all]);
+  const users = isAll ? new Map<string, UserPage>() : groups.users;
+  return withList({ ...model, groups: { ...groups, unfolded, users } }, { cursor: 0 }, 'groups');
+}
+
 /** To the row that it is inside of. */
 function outOf(model: Model, { depth }: GroupRow): Model {
   const { cursor } = model.lists.groups;
@@ -118,6 +130,11 @@ function justBefore(text: string): string {
 function groupAround(model: Model, row: GroupRow | undefined): string {
   if (row === undefined || row.kind === 'page' || row.kind === 'rest') return '';
   return groupName(model, row.kind === 'user' ? row.level.owner.groupId : row.level.record.groupId);
+}
+
+/** The group that a new key is put into: the one under the cursor, or around it. */
+function groupHere(model: Model, row: GroupRow | undefined): string {
+  return row?.kind === 'group' ? row.level.record.name : groupAround(model, row);
 }
 
 function onRowAction(model: Model, row: GroupRow, key: string): Step {

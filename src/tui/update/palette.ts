@@ -1,4 +1,5 @@
 /** The palette: everything that can be reached, found by a few characters of its name. Pure. */
+import { OTHER_NAMES } from '../../core/spent-by.ts';
 import { SECTIONS, VIEW_NAMES } from '../bindings.ts';
 import { edited, NOTHING_TYPED } from '../draw/typed.ts';
 import { fuzzyScore, queryWords } from '../fuzzy.ts';
@@ -15,7 +16,10 @@ export type Choice =
   | { readonly kind: 'press'; readonly key: string; readonly view: View | undefined }
   | { readonly kind: 'key'; readonly keyId: string }
   | { readonly kind: 'group'; readonly groupId: string }
-  | { readonly kind: 'model'; readonly id: string };
+  | { readonly kind: 'model'; readonly id: string }
+  | { readonly kind: 'upstream'; readonly upstream: string }
+  | { readonly kind: 'user'; readonly name: string }
+  | { readonly kind: 'request'; readonly id: string };
 
 export interface Entry {
   /** What kind of thing it is. */
@@ -87,13 +91,24 @@ export function found(model: Model, query: string): readonly Entry[] {
     model.view,
     model.isReadOnly,
     currentKey(model),
+    model.groups.users,
+    model.requests.rows,
+    namesOfUpstreams(model),
   ];
   const known = last !== undefined && of.every((part, index) => part === last?.of[index]) ? last : undefined;
   if (known?.query === query) return known.best;
   const isLonger = known !== undefined && query.startsWith(known.query);
   const entries = isLonger ? known.matching : [...actions(model), ...named(model)];
-  last = { of, query, ...matches(entries, queryWords(query)) };
+  const { matching, best } = matches(entries, queryWords(query));
+  // An id that was pasted need not be on the screen.
+  last = { of, query, matching, best: REQUEST_ID.test(query.trim()) ? [requestEntry(query.trim()), ...best] : best };
   return last.best;
+}
+
+const REQUEST_ID = /^req_[0-9a-z]{20,30}$/;
+
+function requestEntry(id: string): Entry {
+  return entry('request', id, '4 paste', { kind: 'request', id });
 }
 
 function matches(entries: readonly Entry[], words: readonly string[]): Pick<Found, 'matching' | 'best'> {
@@ -139,8 +154,25 @@ function about(model: Model, of: View | undefined, press: string): string {
 
 const namedBy = new WeakMap<readonly unknown[], readonly Entry[]>();
 
-/** Keys, groups and models. Made once for each read of the state. */
-function named({ stored: { keys, groups, models } }: Model): readonly Entry[] {
+/** In one text, so that it can be compared. */
+function namesOfUpstreams({ snapshot }: Model): string {
+  return (snapshot?.upstreams ?? []).map(({ upstream }) => upstream).join('\n');
+}
+
+/** The end users that the dashboard has read: of unfolded groups, of requests, and of usage. */
+function usersOf({ groups, requests, usage, ended }: Model): string[] {
+  const names = [
+    ...[...groups.users.values()].flatMap(({ users = [] }) => users.map(({ name }) => name)),
+    ...requests.rows.map(({ refused, end }) => refused?.user ?? end?.spentBy?.user),
+    ...usage.rows.map(({ user }) => user),
+    ...ended.map(({ user }) => user),
+  ];
+  return [...new Set(names)].filter((name) => name !== undefined && name !== '' && name !== OTHER_NAMES) as string[];
+}
+
+/** Keys, groups and models, made once for each read of the state; providers, end users and requests. */
+function named(model: Model): readonly Entry[] {
+  const { keys, groups, models } = model.stored;
   return [
     ...once(keys, () =>
       keys.map(({ record: { id, name } }) => entry('key', name, '2 / Enter', { kind: 'key', keyId: id })),
@@ -149,6 +181,12 @@ function named({ stored: { keys, groups, models } }: Model): readonly Entry[] {
       groups.map(({ record: { id, name } }) => entry('group', `@${name}`, '7 / Enter', { kind: 'group', groupId: id })),
     ),
     ...once(models, () => models.map(({ id }) => entry('model', id, '4 /', { kind: 'model', id }))),
+    ...namesOfUpstreams(model)
+      .split('\n')
+      .filter((upstream) => upstream !== '')
+      .map((upstream) => behind('provider', upstream, '1 Enter', { kind: 'upstream', upstream })),
+    ...usersOf(model).map((name) => behind('end user', name, '4 /', { kind: 'user', name })),
+    ...model.requests.rows.slice(0, MAX_FOUND).map(({ id }) => requestEntry(id)),
   ];
 }
 
@@ -156,6 +194,11 @@ function once(of: readonly unknown[], make: () => readonly Entry[]): readonly En
   const known = namedBy.get(of) ?? make();
   namedBy.set(of, known);
   return known;
+}
+
+/** Found after an entry whose name begins with what is typed: models begin with the names of providers. */
+function behind(of: string, text: string, shown: string, choice: Choice): Entry {
+  return { of, text, shown, choice, searched: `${of} ${text}`.toLowerCase() };
 }
 
 /** `also`: words that find it, too. */

@@ -9,14 +9,30 @@ type PickerDialog = Extract<Dialog, { kind: 'picker' }>;
 /** How far PgUp and PgDn move in a list of models. */
 const PICKER_PAGE = 10;
 const FIELD = 'allowlist';
+const GROUP_FIELD = 'outer';
 
 /** The models in the config, and those in the allowlist that the config no longer has. */
 export function pickerOptions({ stored }: Model, allowlist: readonly string[] | null): string[] {
   return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
 }
 
-/** Opens the picker for the form's field of models, if it has one, with what was typed there. */
+/** Opens the picker for the field of a group under the cursor, or else for the form's field of models. */
 export function pickForField(model: Model, form: FormDialog): Step {
+  return form.fields[form.cursor]?.name === GROUP_FIELD ? pickGroup(model, form) : pickModels(model, form);
+}
+
+function pickGroup(model: Model, form: FormDialog): Step {
+  const options = model.stored.groups.map(({ record }) => `@${record.name}`).toSorted();
+  if (options.length === 0) return step(withMessage(model, 'There are no groups yet.', 'warn'));
+  const typedName = form.fields[form.cursor]?.value.text.trim().replace(/^@/, '') ?? '';
+  const chosen = typedName === '' ? [] : [`@${typedName}`];
+  const cursor = Math.max(0, options.indexOf(chosen[0] ?? ''));
+  const saves = { kind: 'group_field', form } as const;
+  return step({ ...model, dialog: { kind: 'picker', saves, name: '', options, chosen, cursor } });
+}
+
+/** With what was typed there. */
+function pickModels(model: Model, form: FormDialog): Step {
   const at = form.fields.findIndex(({ name }) => name === FIELD);
   const reading = readTerm(FIELD, form.fields[at]?.value.text ?? '', model.nowMs);
   if (at < 0) return step(model);
@@ -30,6 +46,7 @@ export function onPickerKey(model: Model, picker: PickerDialog, key: string): St
   const { options, chosen, cursor } = picker;
   const next = moveCursor(cursor, key, options.length, PICKER_PAGE);
   if (next !== undefined) return step({ ...model, dialog: { ...picker, cursor: next } });
+  if (picker.saves.kind === 'group_field') return onGroupKey(model, picker, picker.saves.form, key);
   switch (key) {
     case 'a':
       return step({ ...model, dialog: { ...picker, chosen: null } });
@@ -42,6 +59,18 @@ export function onPickerKey(model: Model, picker: PickerDialog, key: string): St
     default:
       return step(model);
   }
+}
+
+/** Enter takes the group under the cursor, and x none. */
+function onGroupKey(model: Model, { options, cursor }: PickerDialog, form: FormDialog, key: string): Step {
+  if (key !== 'enter' && key !== ' ' && key !== 'x') return step(model);
+  return step({ ...model, dialog: withValue(form, GROUP_FIELD, key === 'x' ? '' : (options[cursor] ?? '')) });
+}
+
+function withValue(form: FormDialog, name: string, text: string): FormDialog {
+  const value = typed(text);
+  const fields = form.fields.map((field) => (field.name === name ? { ...field, value, problem: undefined } : field));
+  return { ...form, fields };
 }
 
 /** Where every model is allowed, removing one leaves all the others. */
@@ -66,9 +95,5 @@ function save(model: Model, { saves, chosen }: PickerDialog): Step {
   }
   // An empty field means every model.
   if (chosen?.length === 0) return step(withMessage(model, 'Choose at least one model, or all.', 'warn'));
-  const value = typed((chosen ?? []).join(' '));
-  const fields = saves.form.fields.map((field) =>
-    field.name === FIELD ? { ...field, value, problem: undefined } : field,
-  );
-  return step({ ...model, dialog: { ...saves.form, fields } });
+  return step({ ...model, dialog: withValue(saves.form, FIELD, (chosen ?? []).join(' ')) });
 }

@@ -114,7 +114,9 @@ export type Effect =
   | LoadRequests
   | { readonly kind: 'load_history'; readonly span: HistorySpan }
   | { readonly kind: 'copy'; readonly text: string }
-  | { readonly kind: 'export'; readonly path: string };
+  | { readonly kind: 'export'; readonly path: string }
+  /** Writes the screen to a file as an image. */
+  | { readonly kind: 'picture' };
 
 export interface Step {
   readonly model: Model;
@@ -129,6 +131,8 @@ export function step(model: Model, ...effects: readonly Effect[]): Step {
 export function isInput(event: Event): boolean {
   return event.kind === 'paste' || event.kind === 'mouse' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }
+
+export const READ_ONLY = 'This dashboard is read-only.';
 
 /** How long a message stays. */
 const MESSAGE_MS = 6_000;

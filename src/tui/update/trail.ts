@@ -115,11 +115,19 @@ export function intoTrouble(model: Model, { text, view, keyId, groupId, upstream
   const { lists } = model;
   const unfiltered = { ...model, lists: { ...lists, [view]: { ...lists[view], filter: NOTHING_TYPED } } };
   const next = view === model.view ? unfiltered : into(model, text, view);
-  if (upstream === undefined) return step(next);
+  return step(upstream === undefined ? next : atUpstream(next, upstream));
+}
+
+/** The failures of a provider. */
+export function intoUpstream(model: Model, upstream: string): Step {
+  return step(atUpstream(into(model, upstream, 'overview'), upstream));
+}
+
+function atUpstream(next: Model, upstream: string): Model {
   const cursor = shownItems(next).findIndex((item) => item.kind === 'upstream' && item.upstream.upstream === upstream);
-  return step({
+  return {
     ...next,
     lists: { ...next.lists, overview: { ...next.lists.overview, cursor } },
     overview: { isOpen: true },
-  });
+  };
 }

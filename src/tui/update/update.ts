@@ -4,6 +4,7 @@ import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
 import type { Done, Subject } from '../actions.ts';
 import { commandsOf, shellLine } from '../command-line.ts';
+import { copiedText } from '../copied.ts';
 import { MAX_ENTRIES } from '../credit-lines.ts';
 import { edited, MAX_TYPED_CHARACTERS, NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { currentKey } from '../lists/keys.ts';
@@ -23,8 +24,18 @@ import { onFilterKey, withFilter, withinRows, withList } from './lists.ts';
 import { freezeRows } from './live-actions.ts';
 import { chosenEntry, type Entry, openPalette, type PaletteDialog } from './palette.ts';
 import { searched, withPage } from './requests.ts';
-import { type Event, type Step, step, withEnded, withHistory, withMessage, withMinutes, withSeconds } from './step.ts';
-import { backTo, intoGroup, intoKey, intoRequests, intoTrouble } from './trail.ts';
+import {
+  type Event,
+  READ_ONLY,
+  type Step,
+  step,
+  withEnded,
+  withHistory,
+  withMessage,
+  withMinutes,
+  withSeconds,
+} from './step.ts';
+import { backTo, intoGroup, intoKey, intoRequests, intoTrouble, intoUpstream } from './trail.ts';
 import { onViewClick, onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
@@ -114,7 +125,7 @@ function withFailure(model: Model, { title, lines }: Extract<Event, { kind: 'fai
 function permitted(model: Model, next: Step): Step {
   const changes =
     isForChange(next.model.dialog) || next.effects.some(({ kind }) => kind === 'act' || kind === 'reload');
-  return model.isReadOnly && changes ? step(withMessage(model, 'This dashboard is read-only.', 'warn')) : next;
+  return model.isReadOnly && changes ? step(withMessage(model, READ_ONLY, 'warn')) : next;
 }
 
 function isForChange(dialog: Dialog | undefined): boolean {
@@ -286,6 +297,10 @@ function onKey(model: Model, key: string): Step {
       return openTrouble(model);
     case 'R':
       return step(model, { kind: 'reload' });
+    case 'y':
+      return copied(model, copiedText(model));
+    case 'p':
+      return step(model, { kind: 'picture' });
     case 'tab':
       return openView(model, VIEWS[(VIEWS.indexOf(model.view) + 1) % VIEWS.length] as View);
     case 'shift+tab':
@@ -293,6 +308,11 @@ function onKey(model: Model, key: string): Step {
   }
   const view = VIEWS[Number(key) - 1];
   return view === undefined || key.length !== 1 ? onViewKey(model, key) : openView(model, view);
+}
+
+function copied(model: Model, text: string | undefined): Step {
+  if (text === undefined) return step(withMessage(model, 'No row is chosen.', 'warn'));
+  return step(withMessage(model, `Copied ${text}, if this terminal supports it.`, 'good'), { kind: 'copy', text });
 }
 
 /** Goes to where the worst trouble is looked into, pressed again to the next, and from the last to the first. */
@@ -326,6 +346,12 @@ function choose(model: Model, { text, choice }: Entry): Step {
       return intoGroup(model, text, choice.groupId);
     case 'model':
       return intoRequests(model, text, exactWord('model', choice.id));
+    case 'upstream':
+      return intoUpstream(model, choice.upstream);
+    case 'user':
+      return intoRequests(model, text, exactWord('user', choice.name));
+    case 'request':
+      return intoRequests(model, text, choice.id);
     case 'press': {
       const { view = model.view, key } = choice;
       const opened = view === model.view ? step(model) : openView(model, view);

@@ -13,6 +13,7 @@ import { CHART_RANGES, type Model, RANGES, USAGE_CHOICES, type UsageOf } from '.
 import type { Click } from '../pointer.ts';
 import { hasPane, keyNames } from '../select.ts';
 import { troublesOf } from '../trouble.ts';
+import { blockUser } from './block.ts';
 import { onOverviewKey, withCharts } from './charts.ts';
 import { exportForm } from './forms.ts';
 import { onGroupsKey } from './group-actions.ts';
@@ -152,6 +153,8 @@ function onLiveKey(model: Model, key: string): Step {
   switch (key) {
     case 'f':
       return withErrors(model);
+    case 'b':
+      return blockUser(model);
     case 'enter':
       if (current === undefined) return step(model);
       return model.live.isOpen
@@ -167,6 +170,8 @@ function onRequestsKey(model: Model, key: string): Step {
   switch (key) {
     case 'f':
       return withErrors(model);
+    case 'b':
+      return blockUser(model);
     case 'enter':
       if (current === undefined) return step(model);
       return model.requests.isOpen || hasPane(model)
@@ -199,6 +204,8 @@ function onUsageKey(model: Model, key: string): Step {
       return showUsage(model, { range: before(RANGES, range) });
     case ']':
       return showUsage(model, { range: after(RANGES, range) });
+    case 'b':
+      return blockUser(model);
     case 'w':
       return step({ ...model, dialog: exportForm(`usage-by-${rowsBy}.csv`) });
     case 'enter': {

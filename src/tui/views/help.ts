@@ -122,7 +122,7 @@ const DIALOG_HINTS = {
   palette: ['type a name', '↑↓ choose', 'Enter do it', 'Esc close'],
   audit: ['Esc stop'],
   credit_history: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
-  done: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
+  done: ['y copy the last command', '↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   notice: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
   help: ['↑↓ PgUp PgDn scroll', 'Enter or Esc close'],
 } as const;

@@ -52,6 +52,8 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
   // Names are whole, if no WHY needs the room more.
   const keyWidth = longest(why.length > 0 ? [] : rows, ({ key_id: id }) => nameOf(id), 10, 15);
   const modelWidth = longest(why.length > 0 ? [] : rows, ({ model: name }) => name, 12, 18);
+  // Otherwise all the rest of the room is for the reasons.
+  const grows = why.length > 0 ? {} : ({ grows: true } as const);
   const node: ListColumn<LiveRow>[] =
     shared === undefined
       ? []
@@ -62,7 +64,7 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
       head: 'KEY',
       field: 'key',
       width: keyWidth,
-      grows: true,
+      ...grows,
       middle: true,
       cell: ({ key_id: id }) => nameOf(id),
     },
@@ -71,7 +73,7 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
       field: 'model',
       width: 18,
       least: modelWidth,
-      grows: true,
+      ...grows,
       middle: true,
       cell: ({ model: name }, room) => shortModel(name, room),
     },

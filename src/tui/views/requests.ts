@@ -74,6 +74,8 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
     why.length > 0
       ? { key: { width: keyWidth, least: 10 }, model: { width: modelWidth, least: 12 } }
       : { key: { width: 15, least: keyWidth }, model: { width: 18, least: modelWidth } };
+  // Otherwise all the rest of the room is for the reasons.
+  const grows = why.length > 0 ? {} : ({ grows: true } as const);
   return [
     {
       head: `ADMITTED${zoneLabel(nowMs)}`,
@@ -82,12 +84,12 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
       width: 14,
       cell: ({ admittedAtMs }) => momentOf(admittedAtMs, nowMs),
     },
-    { head: 'KEY', field: 'key', ...sizes.key, grows: true, middle: true, cell: ({ key }) => key },
+    { head: 'KEY', field: 'key', ...sizes.key, ...grows, middle: true, cell: ({ key }) => key },
     {
       head: 'MODEL',
       field: 'model',
       ...sizes.model,
-      grows: true,
+      ...grows,
       middle: true,
       rank: 3,
       cell: ({ model }, room) => shortModel(model, room),
@@ -95,6 +97,7 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
     ...(shared === undefined
       ? []
       : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: FoundRequest) => node }]),
+    ...nameColumns(rows),
     { head: 'UPSTREAM', field: 'upstream', width: 12, middle: true, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
     { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => tokens(end?.promptTokens) },
     {
@@ -125,6 +128,16 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
     { head: 'STATE', field: 'state', width: stateWidth, least: 14, cell: (row) => [stateOf(row)] },
     ...why,
   ];
+}
+
+/** Columns for the end users and apps that requests name, where there is room. */
+function nameColumns(rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
+  return (['user', 'app'] as const).flatMap((name, index) => {
+    const cell = ({ refused, end }: FoundRequest) => refused?.[name] ?? end?.spentBy?.[name] ?? '';
+    if (!rows.some((row) => cell(row) !== '')) return [];
+    const width = longest(rows, cell, 6, 14);
+    return [{ head: name.toUpperCase(), width, least: 6, middle: true as const, rank: 5 + 3 * index, cell }];
+  });
 }
 
 function tokens(number: number | undefined): string {
