@@ -14,7 +14,12 @@ import { writeManPage } from './man-page.ts';
 /** Each stays in its folder, and shared code is one folder down as well: URLs between them agree. */
 const ENTRIES = [MAIN, ...THREADS].map((name) => `${name}.ts`);
 /** These share little with the rest, or start by themselves: each file less saves a start half a millisecond and more. */
-const ALONE = ['ledger/thread.ts', 'state/sqlite/checkpoint-thread.ts', 'tokens/thread.ts'];
+const ALONE = [
+  'ledger/thread.ts',
+  'state/sqlite/checkpoint-thread.ts',
+  'state/sqlite/flush-thread.ts',
+  'tokens/thread.ts',
+];
 /** What few gateways need, and what V8 would else keep in memory as text: `serve` loads each from a file of its own. */
 const SELDOM = [
   '@aws-sdk/credential-provider-node',

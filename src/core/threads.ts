@@ -11,6 +11,7 @@ export const THREADS = [
   'gateway/worker-thread',
   'ledger/thread',
   'state/sqlite/checkpoint-thread',
+  'state/sqlite/flush-thread',
   'tokens/thread',
 ] as const;
 

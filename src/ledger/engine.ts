@@ -33,6 +33,8 @@ export interface Engine {
   waitsForFlush(command: Command, answer: Answer): boolean;
   /** Whether a commit is flushed even if nobody waits for that yet. */
   isFlushedAtOnce(command: Command): boolean;
+  /** To be called while a flush runs: the next one, which will be called for, may begin as soon as that ends. */
+  prepareFlush?(): void;
   /** Makes all that was committed so far safe from a power cut. Only one flush at a time. */
   flush(): Promise<void>;
   /**

@@ -7,7 +7,7 @@ import type { Engine } from './engine.ts';
 import { type ClientPort, type DecidedCommand, isAdmitted } from './protocol.ts';
 
 /** The part of the engine that flushes. */
-type FlushingEngine = Pick<Engine, 'needsFlush' | 'waitsForFlush' | 'isFlushedAtOnce' | 'flush'>;
+type FlushingEngine = Pick<Engine, 'needsFlush' | 'waitsForFlush' | 'isFlushedAtOnce' | 'prepareFlush' | 'flush'>;
 
 export class Responder {
   readonly #engine: FlushingEngine;
@@ -21,6 +21,8 @@ export class Responder {
   /** how many must be flushed, and how many are. */
   #toFlush: number;
   #flushed: number;
+  /** The last commit that the running flush makes durable, or the last flush made so. */
+  #flushing: number;
   #isFlushing = false;
 
   /** `commits` were written and flushed by an earlier process. */
@@ -30,6 +32,7 @@ export class Responder {
     this.#answered = commits;
     this.#toFlush = commits;
     this.#flushed = commits;
+    this.#flushing = commits;
   }
 
   /** How many batches were written. */
@@ -63,6 +66,7 @@ export class Responder {
       if (isAdmitted(command, decided.answer)) this.#answered = this.#commits;
       if (this.#engine.isFlushedAtOnce(command)) this.flushFor(decided.port, this.#commits);
     }
+    this.#prepareNext();
     this.#replyAll(now);
   }
 
@@ -71,6 +75,7 @@ export class Responder {
     if (commit <= this.#flushed) return this.#tellFlushed(port);
     this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
     this.#toFlush = Math.max(this.#toFlush, commit);
+    this.#prepareNext();
   }
 
   /** The port is closed. */
@@ -82,6 +87,7 @@ export class Responder {
   async flush(): Promise<void> {
     this.#isFlushing = true;
     const commits = this.#commits;
+    this.#flushing = commits;
     const waiting = this.#waiting;
     this.#waiting = [];
     try {
@@ -117,6 +123,11 @@ export class Responder {
       ports.add(port);
     }
     for (const port of ports) this.#tellFlushed(port);
+  }
+
+  /** Prepares the next flush if a client waits for a commit that the running flush does not cover. */
+  #prepareNext(): void {
+    if (this.#isFlushing && this.#toFlush > this.#flushing) this.#engine.prepareFlush?.();
   }
 
   #answerFlushed(waiting: readonly DecidedCommand[]): void {

@@ -70,6 +70,16 @@ fs.fdatasync = ((descriptor: number, callback: fs.NoParamCallback) => {
     fdatasync(descriptor, callback);
   }, LOOK_MS);
 }) as typeof fdatasync;
+const { fdatasyncSync } = fs;
+const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+fs.fdatasyncSync = (descriptor: number) => {
+  // Only the thread that syncs the log may wait.
+  if (!isMainThread) {
+    if (order() === 'unsyncable') throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO', errno: -5 });
+    while (order() === 'slow') Atomics.wait(cell, 0, 0, LOOK_MS);
+  }
+  fdatasyncSync(descriptor);
+};
 syncBuiltinESMExports();
 
 /**

@@ -201,6 +201,8 @@ export class HandSync extends LogSync {
     this.#disk = disk;
   }
 
+  override prepare(): void {}
+
   override async sync(): Promise<void> {
     this.repair();
     this.#running = { ...Promise.withResolvers<void>(), noteSynced: this.#disk.imageForSync() };

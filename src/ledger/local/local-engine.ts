@@ -110,6 +110,10 @@ export class LocalEngine implements Engine {
     return this.#store.flush();
   }
 
+  prepareFlush(): void {
+    this.#store.prepareFlush();
+  }
+
   isLostWithFlush(): boolean {
     return false;
   }

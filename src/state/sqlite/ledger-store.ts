@@ -114,7 +114,7 @@ export class LedgerStore {
 
   async close(): Promise<void> {
     await this.#checkpoints.close();
-    this.#logSync?.close();
+    await this.#logSync?.close();
     const close = () => void this.#database.close();
     if (this.#file.isInPlace) close();
     else keepingLog(this.#database.name, close);
@@ -130,6 +130,11 @@ export class LedgerStore {
     await this.#logSync?.sync();
   }
 
+  /** To be called while a flush runs: the next one begins as soon as that ends. */
+  prepareFlush(): void {
+    this.#logSync?.prepare();
+  }
+
   /** As `flush`, and blocks meanwhile. */
   flushNow(): void {
     this.#logSync?.syncNow();
@@ -142,7 +147,9 @@ export class LedgerStore {
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
     try {
-      return immediately(this.#database, work, lockWaitMs);
+      const result = immediately(this.#database, work, lockWaitMs);
+      this.#logSync?.noteCommit();
+      return result;
     } catch (error) {
       this.journal.forget();
       throw error;

@@ -41,6 +41,10 @@ class Store {
     this.flushes.push(flush);
     return flush.promise;
   }
+  prepared = 0;
+  prepareFlush(): void {
+    this.prepared++;
+  }
   waitsForFlush({ kind }: Command): boolean {
     return kind === 'settle';
   }
@@ -122,6 +126,23 @@ test('a port that asks for a flush is told once, also if the commit is flushed b
   responder.flushFor(ports[0] as ClientPort, 1);
   assert.deepEqual(ports[0]?.take(), ['f1']);
   assert.equal(responder.shouldFlush, false);
+});
+
+test('the next flush is prepared while one runs, as soon as a later commit is waited for', async () => {
+  const { store, responder, ports } = setUp();
+  responder.answer([settlement(ports[0])], true);
+  assert.equal(store.prepared, 0);
+  const flushed = responder.flush();
+  responder.answer([admission(ports[0])], true);
+  assert.equal(store.prepared, 0);
+  responder.flushFor(ports[0] as ClientPort, 2);
+  assert.equal(store.prepared, 1);
+  responder.answer([settlement(ports[0])], true);
+  assert.equal(store.prepared, 2);
+  store.flushes[0]?.resolve();
+  await flushed;
+  responder.answer([settlement(ports[0])], true);
+  assert.equal(store.prepared, 2);
 });
 
 test('after a failed flush everything still waits, in its order, and is answered once', async () => {
