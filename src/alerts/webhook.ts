@@ -1,8 +1,7 @@
 /** Posts an event to a webhook, signed: through no proxy, following no redirect, and only to a verified certificate. */
 import { createHmac } from 'node:crypto';
-import type { ClientRequest, IncomingMessage } from 'node:http';
 import { signingKeyOf, type WebhookTarget } from '../core/alert-targets.ts';
-import { request, requestTls } from '../core/node-http.ts';
+import { httpCall } from '../core/http-call.ts';
 import { VERSION } from '../core/program.ts';
 import { type AlertEvent, type Answer, bodyFor } from './event.ts';
 
@@ -11,42 +10,22 @@ export async function postTo(target: WebhookTarget, event: string, timeoutMs: nu
   const url = new URL(target.url);
   const body = bodyFor(target.format, event);
   const { id } = JSON.parse(event) as AlertEvent;
-  const isTls = url.protocol === 'https:';
-  const call = (isTls ? requestTls : request)({
-    method: 'POST',
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port || (isTls ? 443 : 80),
-    path: url.pathname + url.search,
-    ...(url.username !== '' && { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` }),
-    headers: {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      'User-Agent': `inf-gw/${VERSION}`,
-      ...(target.secret !== undefined && signatureHeaders({ id, atMs: Date.now(), body }, target.secret)),
-    },
-    agent: false,
-    // Not left to a default, which a variable of the environment can turn off.
-    ...{ rejectUnauthorized: true },
-  });
-  const timer = setTimeout(() => call.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), timeoutMs);
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'User-Agent': `inf-gw/${VERSION}`,
+    ...(target.secret !== undefined && signatureHeaders({ id, atMs: Date.now(), body }, target.secret)),
+  };
   try {
-    return answerOf((await responseTo(call, body)).statusCode ?? 0);
+    // A variable of the environment could turn off the default.
+    const options = { method: 'POST', headers, body, timeoutMs, rejectUnauthorized: true };
+    return await httpCall(url, options, ({ statusCode = 0 }) => answerOf(statusCode));
   } catch (error) {
     // Its message may repeat the address.
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const text = code === 'ETIMEDOUT' ? `no answer within ${timeoutMs / 1_000} s` : `not reached (${code})`;
     return { isDelivered: false, text };
-  } finally {
-    clearTimeout(timer);
-    // The rest of the answer is not read.
-    call.destroy();
   }
-}
-
-function responseTo(call: ClientRequest, body: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    call.on('error', reject).once('response', resolve).end(body);
-  });
 }
 
 function answerOf(status: number): Answer {

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
 import { assertPrivate, ownUid } from '../core/files.ts';
+import { httpCall, textOf } from '../core/http-call.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { request } from '../core/node-http.ts';
 import type { RefusalPage, RefusalQuery, RefusedMinutes } from '../observe/refusals.ts';
@@ -24,7 +25,6 @@ import {
 
 /** The timeout of a response, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-const SLOW = `no answer within ${TIMEOUT_MS / 1000} s`;
 /** The maximum size of a response. A snapshot of 10,000 keys and all requests in flight has some 10 million bytes. */
 const MAX_ANSWER_CHARACTERS = 64 * 1024 * 1024;
 const MAX_SHOWN_CHARACTERS = 200;
@@ -199,9 +199,12 @@ async function ask(
     assertOwn(socketPath);
     // A starting gateway also asks here, usually without finding another one. Throws if the folder is inaccessible.
     if (lstatSync(socketPath, { throwIfNoEntry: false }) === undefined) return undefined;
-    const response = await open(socketPath, method, path, body);
-    const text = await textOf(response);
-    const { statusCode: status = 0 } = response;
+    const options = { socketPath, method, body, timeoutMs: TIMEOUT_MS };
+    const tooLong = () => new Error(`its answer has more than ${MAX_ANSWER_CHARACTERS} characters`);
+    const { status, text } = await httpCall(new URL(path, 'http://control'), options, async (response) => ({
+      status: response.statusCode ?? 0,
+      text: await textOf(response, MAX_ANSWER_CHARACTERS, tooLong),
+    }));
     if (!expected.includes(status))
       throw new Error(`unexpected answer ${status} ${text.slice(0, MAX_SHOWN_CHARACTERS)}`);
     const value = JSON.parse(text) as unknown;
@@ -220,30 +223,4 @@ function unintelligible(socketPath: string): UserError {
   return new UserError(
     `the process at ${socketPath} does not answer as a gateway does; stop it, or restart the gateway of this state`,
   );
-}
-
-/** Bounds the size and time of a response, whichever process sends it. */
-async function textOf(response: IncomingMessage): Promise<string> {
-  const timer = setTimeout(() => response.destroy(new Error(SLOW)), TIMEOUT_MS);
-  try {
-    let text = '';
-    for await (const piece of response.setEncoding('utf8')) {
-      text += piece;
-      if (text.length > MAX_ANSWER_CHARACTERS)
-        throw new Error(`its answer has more than ${MAX_ANSWER_CHARACTERS} characters`);
-    }
-    return text;
-  } finally {
-    clearTimeout(timer);
-    response.destroy();
-  }
-}
-
-function open(socketPath: string, method: string, path: string, body?: Uint8Array): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const call = request({ socketPath, method, path, timeout: TIMEOUT_MS }, resolve);
-    call.once('timeout', () => call.destroy(new Error(SLOW)));
-    call.once('error', reject);
-    call.end(body);
-  });
 }

@@ -1,7 +1,7 @@
 /** Texts as words of a shell. Pure. */
 
-/** What no shell takes for anything else: `day=5.00` is an argument where a command comes first. */
-const PLAIN = /^(?:[\w@%+:,./-]+|\w+=[\w.]+)$/;
+/** Words without quotes that every shell reads as they are: `day=5.00` and `--host=a,b` behind a command. */
+const PLAIN = /^(?:[\w@%+:,./-]+|\w+=[\w.]+|--[\w-]+=[\w@%+=:,./-]+)$/;
 
 /** A text as one word of a shell, in single quotes. */
 export function quoted(text: string): string {

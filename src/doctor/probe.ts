@@ -3,9 +3,8 @@
  * the proxy of the config, and never one of the environment.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
-import { request, requestTls } from '../core/node-http.ts';
+import { httpCall } from '../core/http-call.ts';
 import type { HttpProxy } from '../core/proxy.ts';
 import type { Listing } from '../providers/listing.ts';
 import { TunnelAgent } from '../upstream/tunnel.ts';
@@ -40,48 +39,33 @@ export async function probe(
 ): Promise<Probe> {
   const url = new URL(origin);
   const isTls = url.protocol === 'https:';
-  const options: RequestOptions = {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port || (isTls ? 443 : 80),
-    path,
-    headers: { ...headers },
-    // Neither a connection that is kept nor a proxy that the environment names.
-    agent: proxy === undefined ? false : new TunnelAgent(proxy, isTls ? 'https:' : 'http:', timeoutMs),
-    rejectUnauthorized: checksCertificate,
-  };
-  let stage: Stage = proxy !== undefined ? 'proxy' : isIP(options.host ?? '') === 0 ? 'DNS' : 'TCP';
-  const call = (isTls ? requestTls : request)(options);
-  call.once('socket', (socket) => {
-    // Through a proxy, the socket is there once the proxy has connected to the host.
-    if (proxy !== undefined) stage = isTls ? 'TLS' : 'HTTP';
-    socket.on('lookup', (error: Error | null) => {
-      if (error === null) stage = 'TCP';
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  let stage: Stage = proxy !== undefined ? 'proxy' : isIP(host) === 0 ? 'DNS' : 'TCP';
+  const onCall = (call: ClientRequest) =>
+    call.once('socket', (socket) => {
+      // Through a proxy, the socket is there once the proxy has connected to the host.
+      if (proxy !== undefined) stage = isTls ? 'TLS' : 'HTTP';
+      socket.on('lookup', (error: Error | null) => {
+        if (error === null) stage = 'TCP';
+      });
+      socket.once('connect', () => {
+        stage = isTls ? 'TLS' : 'HTTP';
+      });
+      socket.once('secureConnect', () => {
+        stage = 'HTTP';
+      });
     });
-    socket.once('connect', () => {
-      stage = isTls ? 'TLS' : 'HTTP';
-    });
-    socket.once('secureConnect', () => {
-      stage = 'HTTP';
-    });
-  });
-  const timer = setTimeout(() => call.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), timeoutMs);
+  const agent = proxy !== undefined && new TunnelAgent(proxy, isTls ? 'https:' : 'http:', timeoutMs);
+  const options = { path, headers: { ...headers }, agent, timeoutMs, rejectUnauthorized: checksCertificate, onCall };
+  const sentAtMs = Date.now();
   try {
-    const sentAtMs = Date.now();
-    const response = await responseTo(call);
-    const aheadMs = aheadOf(response, sentAtMs, Date.now());
-    return { kind: 'answer', status: response.statusCode ?? 0, text: await beginningOf(response), aheadMs };
+    return await httpCall(url, options, async (response): Promise<Probe> => {
+      const aheadMs = aheadOf(response, sentAtMs, Date.now());
+      return { kind: 'answer', status: response.statusCode ?? 0, text: await beginningOf(response), aheadMs };
+    });
   } catch (error) {
     return { kind: 'failed', stage, code: (error as NodeJS.ErrnoException).code ?? 'unknown error' };
-  } finally {
-    clearTimeout(timer);
-    call.destroy();
   }
-}
-
-function responseTo(call: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    call.once('response', resolve).on('error', reject).end();
-  });
 }
 
 async function beginningOf(response: IncomingMessage): Promise<string> {

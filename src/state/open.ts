@@ -7,6 +7,7 @@ import { UserError } from '../core/errors.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
 import { type PostgresAddress, serversOf } from '../core/postgres-address.ts';
 import type { Durability } from '../core/settings.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import type { Contents, MoveSource, MoveTarget } from './move.ts';
 import type { DatabaseFacts } from './postgres/examine.ts';
@@ -191,7 +192,7 @@ function connection(address: PostgresAddress): readonly string[] {
 /** The command as it can be typed, with the protection of its connection in front. Of several servers it is for the primary. */
 function shell({ tls, others }: PostgresAddress, words: readonly string[]): string {
   const primary = others.length === 0 ? [] : ['PGTARGETSESSIONATTRS=read-write'];
-  return [...primary, ...tlsVariables(tls), ...words.map(quoted)].join(' ');
+  return [...primary, ...tlsVariables(tls), ...words.map(shellWord)].join(' ');
 }
 
 function tlsVariables(tls: PostgresAddress['tls']): readonly string[] {
@@ -202,10 +203,6 @@ function tlsVariables(tls: PostgresAddress['tls']): readonly string[] {
       return ['PGSSLMODE=require'];
     case 'verified':
       // pg_dump looks for authorities in a file of its own, unless it is told to take the system's.
-      return ['PGSSLMODE=verify-full', `PGSSLROOTCERT=${quoted(tls.authority ?? 'system')}`];
+      return ['PGSSLMODE=verify-full', `PGSSLROOTCERT=${shellWord(tls.authority ?? 'system')}`];
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

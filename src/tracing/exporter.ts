@@ -3,8 +3,8 @@
  * fit is dropped and counted, so a collector that is slow or down costs memory up to that bound, and
  * no request any time.
  */
-import type { IncomingMessage } from 'node:http';
-import { request, requestTls } from '../core/node-http.ts';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { httpCall } from '../core/http-call.ts';
 import { counted } from '../core/plural.ts';
 import type { Log } from '../observe/log.ts';
 import type { Envelope } from './otlp.ts';
@@ -202,29 +202,25 @@ export class Exporter {
 
   async #post(body: Buffer): Promise<Sent> {
     const { url, headers } = this.#collector;
-    const { protocol, hostname, port, pathname } = new URL(url);
-    const call = (protocol === 'https:' ? requestTls : request)({
-      method: 'POST',
-      host: hostname.replace(/^\[(.*)\]$/, '$1'),
-      port,
-      path: pathname,
-      headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
-    });
-    const late = () => call.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
-    const timer = setTimeout(late, this.#times.answerMs).unref();
     const abort = this.#abort;
-    this.#abort = () => {
-      abort();
-      late();
+    const onCall = (call: ClientRequest) => {
+      this.#abort = () => {
+        abort();
+        call.destroy(new Error('the gateway stops'));
+      };
+    };
+    const options = {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
+      body,
+      timeoutMs: this.#times.answerMs,
+      onCall,
+      // Node's own, which keeps the connection for the next batch.
+      agent: undefined,
     };
     try {
-      const answered = new Promise<IncomingMessage>((resolve, reject) => {
-        call.once('response', resolve).on('error', reject).end(body);
-      });
-      const answer = await answered;
-      return readAnswer(answer, await beginningOf(answer));
+      return await httpCall(new URL(url), options, async (answer) => readAnswer(answer, await beginningOf(answer)));
     } finally {
-      clearTimeout(timer);
       this.#abort = abort;
     }
   }

@@ -4,12 +4,10 @@
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import { urlToHttpOptions } from 'node:url';
 import { promisify } from 'node:util';
+import { httpCall, textOf } from '../core/http-call.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { request, requestTls } from '../core/node-http.ts';
 import type { HttpProxy } from '../core/proxy.ts';
 import { holdsSecret, NO_SECRETS } from '../wire/secrets.ts';
 import { keptProof, type Proof, type Proofs } from './kept-proof.ts';
@@ -155,21 +153,14 @@ async function answerTo(
   milliseconds: number,
   { secret, body }: Sent = {},
 ): Promise<Answer> {
-  const send = url.protocol === 'https:' ? requestTls : request;
-  const signal = AbortSignal.timeout(milliseconds);
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const call = send({ ...urlToHttpOptions(url), agent: false, ...options, signal });
-    call.once('response', resolve).once('error', reject).end(body);
-  });
-  let text = '';
-  for await (const piece of response.setEncoding('utf8')) {
-    text += piece;
-    if (text.length > MAX_ANSWER_BYTES) throw new Error(`${url.host} sent more than a token`);
-  }
-  if (response.statusCode === 200) return answerIn(text);
+  const { status, text } = await httpCall(url, { ...options, body, timeoutMs: milliseconds }, async (response) => ({
+    status: response.statusCode,
+    text: await textOf(response, MAX_ANSWER_BYTES, () => new Error(`${url.host} sent more than a token`)),
+  }));
+  if (status === 200) return answerIn(text);
   const { error_description: why = text } = answerIn(text, {});
   const isEcho = secret !== undefined && repeats(String(why), secret);
-  throw new Error(`${url.host} answered ${response.statusCode}: ${isEcho ? WITHHELD : firstLine(why)}`);
+  throw new Error(`${url.host} answered ${status}: ${isEcho ? WITHHELD : firstLine(why)}`);
 }
 
 /** Also as forms write it. */

@@ -35,15 +35,14 @@ const DOORS: Readonly<Record<string, string | readonly string[]>> = {
   react: 'src/tui/',
   // To clients, to webhooks, on the control socket to the operator, to Prometheus and a collector, to who gives tokens, and to hosts that are only looked at.
   'node:http': [
-    'src/alerts/webhook.ts',
     'src/http/',
     'src/control/',
     'src/metrics/',
     'src/tracing/',
     'src/doctor/',
     'src/upstream/bounded-requests.ts',
-    'src/upstream/entra.ts',
     'src/upstream/tunnel.ts',
+    'src/core/http-call.ts',
     'src/core/node-http.ts',
   ],
   'gpt-tokenizer': 'src/tokens/thread.ts',
