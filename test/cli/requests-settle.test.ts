@@ -20,7 +20,7 @@ import type { RequestJson } from '../support/request-json.ts';
 const say = (content: string) => [{ role: 'user', content }];
 /** Nine input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
-const HELD = '0.209000';
+const HELD = '0.207000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };
 
 /** Sends a request that stays open, and returns its id. */
@@ -124,7 +124,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const sum = rows.reduce((total, { cost_usd }) => total + Number(cost_usd), 0);
     assert.equal(sum.toFixed(9), Number(whole?.cost_usd).toFixed(9));
     const table = await place.run(['usage', '--by', 'source']);
-    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +9 +100 +109 +0\.209000\n/);
+    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +9 +100 +109 +0\.207000\n/);
   });
 
   test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {

@@ -325,7 +325,7 @@ describe('requests', { concurrency: CONCURRENCY }, () => {
       total_tokens: null,
       cost_usd: null,
       failure: null,
-      held_usd: '0.209000',
+      held_usd: '0.207000',
       price: { ...CONFIG_PRICE, input_usd: '1000.00', cached_input_usd: '1000.00', output_usd: '2000.00' },
       corrected_at: null,
     });
