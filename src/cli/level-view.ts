@@ -1,10 +1,11 @@
 /** Fields and columns that keys, groups and end users have in common. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import { Likenesses } from '../core/likeness.ts';
+import type { Nanos } from '../core/money.ts';
 import { budgetsText, perPeriod, resetText } from '../operator/budgets.ts';
-import { count, countOf, exactUsd } from '../operator/format.ts';
+import { count, countOf, exactUsd, inOneFormat } from '../operator/format.ts';
 import { outlookOf, shareSpent } from '../operator/spending.ts';
-import { amount, type Field, type Look } from '../operator/table.ts';
+import type { Field, Look } from '../operator/table.ts';
 import { TIER_NAMES, TIER_TERMS, userLimitTexts } from '../operator/terms.ts';
 import type { LevelTerms, UserLimits } from '../state/keys.ts';
 import { isUnlimited } from '../state/levels.ts';
@@ -41,7 +42,11 @@ export const BUDGETS_COLUMN = { head: 'BUDGETS (USD)', list: true, least: 18, ra
  */
 export function budgetsCell(spends: readonly BudgetSpend[], look: Look): string {
   const inOrder = look.room === undefined ? spends : spends.toSorted((a, b) => shareSpent(b) - shareSpent(a));
-  return budgetsText(inOrder, (nanos) => amount(nanos, look)) || '-';
+  const format = (amounts: readonly Nanos[]) => {
+    const exact = amounts.map(exactUsd);
+    return look.room === undefined ? exact : inOneFormat(exact);
+  };
+  return budgetsText(inOrder, format) || '-';
 }
 
 /** The columns of a group or an end user: limits, budgets and this month's usage. */

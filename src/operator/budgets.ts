@@ -66,15 +66,15 @@ export function readExpiry(nowMs: number): Reader<number> {
   };
 }
 
-/** `day 5.00, 24h 2.00`, or with the spent amounts: `day 2.10/5.00`. */
+/** `day 5.00, 24h 2.00`, or with the spent amounts: `day 2.10/5.00`. `format` formats the amounts of one budget. */
 export function budgetsText(
   budgets: readonly (Budget & Partial<BudgetSpend>)[],
-  usd: (nanos: Nanos) => string,
+  format: (amounts: readonly Nanos[]) => readonly string[],
 ): string {
   return budgets
     .map(({ period, limitNanos, chargedNanos }) => {
-      const spent = chargedNanos === undefined ? '' : `${usd(chargedNanos)}/`;
-      return `${period} ${spent}${usd(limitNanos)}`;
+      const amounts = chargedNanos === undefined ? [limitNanos] : [chargedNanos, limitNanos];
+      return `${period} ${format(amounts).join('/')}`;
     })
     .join(', ');
 }

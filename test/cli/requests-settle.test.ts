@@ -89,15 +89,15 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     assert.deepEqual(settled, { ...held, cost_usd: '0.012300', corrected_at: settled.corrected_at });
     assert.deepEqual(shown, settled);
     assert.equal(balance.balance_usd, '9.987700');
-    assert.deepEqual(key.month, { requests: 1, tokens: 109, cost_usd: '0.012300' });
+    assert.deepEqual(key.month, { requests: 1, tokens: 107, cost_usd: '0.012300' });
     const figures = {
       requests: 1,
       errors: 1,
-      prompt_tokens: 9,
+      prompt_tokens: 7,
       cached_tokens: 0,
       cache_write_tokens: 0,
       completion_tokens: 100,
-      total_tokens: 109,
+      total_tokens: 107,
       cost_usd: '0.012300',
     };
     assert.deepEqual(byDay, [{ day: held.admitted_at.slice(0, 10), ...figures }]);
@@ -105,7 +105,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const csv = await place.run(['usage', '--by', 'source', '--csv']);
     assert.deepEqual(linesOf(csv.stdout), [
       'source,requests,errors,prompt_tokens,cached_tokens,cache_write_tokens,completion_tokens,total_tokens,cost_usd',
-      'held,1,1,9,0,0,100,109,0.012300',
+      'held,1,1,7,0,0,100,107,0.012300',
     ]);
     await assertConsistent(place);
   });
@@ -124,7 +124,7 @@ describe('`requests settle`', { concurrency: CONCURRENCY }, () => {
     const sum = rows.reduce((total, { cost_usd }) => total + Number(cost_usd), 0);
     assert.equal(sum.toFixed(9), Number(whole?.cost_usd).toFixed(9));
     const table = await place.run(['usage', '--by', 'source']);
-    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +9 +100 +109 +0\.207000\n/);
+    assert.match(table.stdout, /^SOURCE +REQUESTS .*\nheld +1 +1 +7 +100 +107 +0\.207000\n/);
   });
 
   test('takes effect in a running gateway at once: spend limit and credit go by the corrected charge', async (t) => {
