@@ -33,8 +33,9 @@ interface Block {
 /** A block that is not full yet. */
 interface OpenBlock {
   readonly text: number;
-  readonly pieces: string[];
-  characters: number;
+  content: string;
+  /** UTF-8 bytes of the pieces that it was made of. */
+  bytes: number;
   /** How many characters it takes. */
   limit: number;
 }
@@ -77,18 +78,22 @@ export class TextSample {
     const id = this.#idOf(number);
     let block = this.#open.get(id) ?? newBlock(id);
     for (let at = 0; at < text.length; ) {
-      if (block.characters >= block.limit && !isExtended(block)) {
-        this.#close(block);
-        block = newBlock(id);
+      if (block.content.length >= block.limit) {
+        const weight = tokenWeight(block.content);
+        if (!isExtended(block, weight)) {
+          this.#close(block, weight);
+          block = newBlock(id);
+        }
       }
-      const end = cutAt(text, at + block.limit - block.characters);
+      const end = cutAt(text, at + block.limit - block.content.length);
       const piece = end - at === text.length ? text : text.slice(at, end);
-      block.pieces.push(piece);
-      block.characters += piece.length;
-      this.#openBytes += Buffer.byteLength(piece);
+      const bytes = Buffer.byteLength(piece);
+      block.content += piece;
+      block.bytes += bytes;
+      this.#openBytes += bytes;
       at = end;
     }
-    if (number === undefined || !this.#numbers.has(number)) this.#close(block);
+    if (number === undefined || !this.#numbers.has(number)) this.#close(block, tokenWeight(block.content));
     else this.#open.set(id, block);
   }
 
@@ -105,7 +110,7 @@ export class TextSample {
   /** The estimated tokens of everything so far, rounded up. */
   get tokens(): number {
     let weight = this.#weight;
-    for (const block of this.#open.values()) weight += tokenWeight(contentOf(block));
+    for (const { content } of this.#open.values()) weight += tokenWeight(content);
     return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unseenTokens);
   }
 
@@ -121,8 +126,8 @@ export class TextSample {
 
   /** What to count: the whole texts while they are short, else blocks from all over them. */
   sample(): Sample {
-    const unfinished = Array.from(this.#open.values(), (block) => {
-      return { text: block.text, content: contentOf(block), weight: 1, standsFor: 1 };
+    const unfinished = Array.from(this.#open.values(), ({ text, content }) => {
+      return { text, content, weight: 1, standsFor: 1 };
     });
     const blocks = [...this.#kept, ...(this.#candidate === undefined ? [] : [this.#candidate]), ...unfinished];
     if (this.#leastWeight > 0) {
@@ -150,13 +155,11 @@ export class TextSample {
     return id;
   }
 
-  #close(block: OpenBlock): void {
-    this.#open.delete(block.text);
-    const content = contentOf(block);
-    const weight = tokenWeight(content);
+  #close({ text, content, bytes }: OpenBlock, weight: number): void {
+    this.#open.delete(text);
     this.#weight += weight;
-    this.#openBytes -= Buffer.byteLength(content);
-    this.#keep({ text: block.text, content, weight, standsFor: weight });
+    this.#openBytes -= bytes;
+    this.#keep({ text, content, weight, standsFor: weight });
     if (this.#keptCharacters > MAX_KEPT_CHARACTERS) this.#thin();
   }
 
@@ -197,20 +200,15 @@ function oneOf(first: Block, second: Block): Block {
 }
 
 function newBlock(text: number): OpenBlock {
-  return { text, pieces: [], characters: 0, limit: BLOCK_CHARACTERS };
+  return { text, content: '', bytes: 0, limit: BLOCK_CHARACTERS };
 }
 
 /** Lets a full block take more if it is light. */
-function isExtended(block: OpenBlock): boolean {
+function isExtended(block: OpenBlock, weight: number): boolean {
   if (block.limit >= LIGHT_BLOCK_CHARACTERS) return false;
-  const tokens = tokenWeight(contentOf(block)) / WEIGHT_PER_TOKEN;
-  if (tokens > LIGHT_TOKENS_PER_CHARACTER * block.characters) return false;
+  if (weight / WEIGHT_PER_TOKEN > LIGHT_TOKENS_PER_CHARACTER * block.content.length) return false;
   block.limit = Math.min(LIGHT_BLOCK_CHARACTERS, block.limit + BLOCK_CHARACTERS);
   return true;
-}
-
-function contentOf({ pieces }: OpenBlock): string {
-  return pieces.join('');
 }
 
 /** A part of a longer string would keep all of that in memory. */
