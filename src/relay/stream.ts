@@ -51,6 +51,8 @@ const MAX_IDLE_BYTES = 64 * 1024 * 1024;
 /** What is split into events at once: about one read. */
 const SLICE_BYTES = 64 * 1024;
 
+const FORWARD: EventAction = { kind: 'forward' };
+
 /** In UTF-8, of a UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -188,25 +190,43 @@ class StreamRelay {
    */
   #readTexts(chunk: Buffer): number {
     if (!this.#sink.started || !this.#splitter.isBetweenEvents) return 0;
-    const { texts } = this.#reader;
-    const { allowance } = this.#options;
     let at = 0;
-    for (let end = texts.match(chunk, at); end > 0; end = texts.match(chunk, at)) {
-      const most = MAX_BYTES_PER_UNIT * texts.text.length;
-      if (!this.#meter.staysWithin(allowance.askAt, allowance, most) || !TURNS.hasTime(end - at)) {
-        texts.keep();
-        break;
-      }
-      texts.read(this.#meter);
+    let hasTime = true;
+    while (hasTime) {
+      const end = this.#readText(chunk, at);
+      if (end === 0) break;
+      hasTime = TURNS.hasTime(end - at);
       at = end;
     }
     if (at === 0) return 0;
     this.#insideEvent = false;
     this.#insideLineEnd = false;
+    return at;
+  }
+
+  /**
+   * Reads the event that begins at this offset if it differs from an earlier event in its text alone, and no more has to be held
+   * for it. Returns where it ends; otherwise 0.
+   */
+  #readText(bytes: Buffer, start: number): number {
+    const { texts } = this.#reader;
+    const { allowance } = this.#options;
+    const end = texts.match(bytes, start);
+    if (end === 0) return 0;
+    if (!this.#meter.staysWithin(allowance.askAt, allowance, MAX_BYTES_PER_UNIT * texts.text.length)) {
+      texts.keep();
+      return 0;
+    }
+    texts.read(this.#meter);
     this.#idleEvents = 0;
     this.#idleBytes = 0;
     this.#advances = this.#meter.advances;
-    return at;
+    return end;
+  }
+
+  /** The same for an event that the splitter has found, in a chunk that begins with others or within one. */
+  #isReadAsText({ bytes, complete }: SseEvent): boolean {
+    return this.#sink.started && complete && !this.#insideEvent && this.#readText(bytes, 0) > 0;
   }
 
   async #takeInSteps(batch: Batch): Promise<RelayResult | undefined> {
@@ -229,7 +249,7 @@ class StreamRelay {
         const answer = turn.then(() => undefined);
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action: undefined, answer } };
       }
-      const action = known ?? this.#readNext(event);
+      const action = known ?? (this.#isReadAsText(event) ? FORWARD : this.#readNext(event));
       const answer = known === undefined ? this.#ask() : undefined;
       if (answer !== undefined) {
         return { forwarded, end: undefined, waiting: { events: events.slice(index), action, answer } };

@@ -61,7 +61,7 @@ export class SseSplitter implements EventSplitter {
     const events: SseEvent[] = [];
     let start = 0;
     for (const end of ends) {
-      events.push(this.#event(bytes.subarray(start, end), true));
+      events.push(this.#event(bytes.subarray(start, end)));
       start = end;
     }
     this.#pending = kept(bytes.subarray(start));
@@ -81,7 +81,7 @@ export class SseSplitter implements EventSplitter {
   /** The remaining event if the stream ends without a final blank line. */
   end(): SseEvent | undefined {
     if (this.#pending.length === 0) return undefined;
-    const event = this.#event(this.#pending, true);
+    const event = this.#event(this.#pending);
     this.#pending = NO_BYTES;
     return event;
   }
@@ -138,15 +138,43 @@ export class SseSplitter implements EventSplitter {
     return bytes.length === 0 ? [] : [{ bytes, data: undefined, name: undefined, complete: false }];
   }
 
-  #event(bytes: Buffer, complete: boolean): SseEvent {
+  #event(bytes: Buffer): SseEvent {
     if (this.#oversized) {
       this.#oversized = false;
-      return { bytes, data: undefined, name: undefined, complete };
+      return { bytes, data: undefined, name: undefined, complete: true };
     }
-    let text = bytes.toString('utf8', 0, startOfBlanks(bytes));
-    if (this.#atStart && text.startsWith('\ufeff')) text = text.slice(1);
+    const isFirst = this.#atStart;
     this.#atStart = false;
-    return { bytes, ...readFields(text), complete };
+    return new WholeEvent(bytes, isFirst);
+  }
+}
+
+/** An event whose fields are read when they are used: those of most events are not. */
+class WholeEvent implements SseEvent {
+  readonly bytes: Buffer;
+  readonly complete = true;
+  readonly #isFirst: boolean;
+  #fields: ReturnType<typeof readFields> | undefined;
+
+  constructor(bytes: Buffer, isFirst: boolean) {
+    this.bytes = bytes;
+    this.#isFirst = isFirst;
+  }
+
+  get data(): string | undefined {
+    return this.#read().data;
+  }
+
+  get name(): string | undefined {
+    return this.#read().name;
+  }
+
+  #read(): ReturnType<typeof readFields> {
+    if (this.#fields === undefined) {
+      const text = this.bytes.toString('utf8', 0, startOfBlanks(this.bytes));
+      this.#fields = readFields(this.#isFirst && text.startsWith('\ufeff') ? text.slice(1) : text);
+    }
+    return this.#fields;
   }
 }
 
