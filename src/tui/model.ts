@@ -151,7 +151,7 @@ export interface ComparedUsage extends UsageRow {
   readonly high?: { readonly sinceMs: number; readonly untilMs: number | undefined };
 }
 
-/** The cost over time of the row under the cursor, and who spent most of the burn in it. */
+/** The cost over time of the row under the cursor, and the largest spenders of its burn. */
 export interface PlottedCost {
   /** The query that it answers. */
   readonly of: PlotQuery;
@@ -164,7 +164,7 @@ export interface PlottedCost {
 export interface PlotQuery {
   /** Of which key, group, model or name. */
   readonly filter: HistoryFilter;
-  /** What it is of, as the title names it. */
+  /** The name of the key, group, model or user in the title. */
   readonly title: string;
   readonly range: '24h' | '7d' | '30d';
 }

@@ -277,7 +277,7 @@ export class Store {
     return (await this.#state.usage.report({ by, keyId: key?.id, model, ...within })).rows;
   }
 
-  /** The cost over time, and who spent most of the burn in it. */
+  /** Reads the cost over time, and the largest spenders of its burn. */
   plot(of: PlotQuery, nowMs: number): Promise<PlottedCost> {
     const { usage } = this.#state;
     const { sinceMs, by } = PLOTTED[of.range];

@@ -48,7 +48,7 @@ export function troublesOf(model: Model): Trouble[] {
     spentKeys(model),
     rates(model),
   ].flat();
-  // What is wrong by now stands before a warning, and before a forecast.
+  // Present failures come before warnings, and warnings before forecasts.
   const rank = ({ tone, isForecast }: Trouble) => Number(tone === 'warn') + (isForecast ? 2 : 0);
   return all.toSorted((a, b) => rank(a) - rank(b));
 }

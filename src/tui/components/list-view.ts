@@ -35,6 +35,8 @@ export interface ListViewProps<Row> {
   readonly columns: readonly ListColumn<Row>[];
   /** The details of the row under the cursor; undefined if they are closed, and there is no pane for them. */
   readonly detail: ((width: number, height: number) => Blocks) | undefined;
+  /** The part of the screen that details beside the table have. */
+  readonly detailShare?: number;
   /** The text if there are no rows, without a filter. */
   readonly empty: readonly Line[];
   /** At the right of the title, if there is room. */
@@ -49,7 +51,7 @@ const LEAST_TABLE = 4;
 const GAP = 3;
 /** Between the blocks of details. */
 const BLOCK_GAP = 2;
-/** Of the screen, where they stand beside the table. */
+/** Of the screen, where details stand beside the table. */
 const DETAIL_SHARE = 0.4;
 /** Columns that a filter being typed leaves. */
 const BESIDE_TYPED = 8;
@@ -58,7 +60,7 @@ const LEAST_TYPED = 10;
 const WAY_SHARE = 0.6;
 
 export function ListView<Row>(props: ListViewProps<Row>): ReactNode {
-  const { model, height, rows, columns, detail, foot, aside = [], empty } = props;
+  const { model, height, rows, columns, detail, foot, aside = [], empty, detailShare = DETAIL_SHARE } = props;
   const isRead = useIsScreenReaderEnabled();
   const filter = filterLine(model);
   const { title, width: titleWidth } = titleOf(props);
@@ -66,7 +68,7 @@ export function ListView<Row>(props: ListViewProps<Row>): ReactNode {
   const isApart = titleWidth + lineWidth(filter) > model.columns;
   const room = height - (isApart ? 2 : 1) - (foot === undefined ? 0 : 1);
   const isBeside = detail !== undefined && hasPane(model);
-  const besideWidth = isBeside ? Math.min(MAX_DETAIL_COLUMNS, Math.floor(model.columns * DETAIL_SHARE)) : 0;
+  const besideWidth = isBeside ? Math.min(MAX_DETAIL_COLUMNS, Math.floor(model.columns * detailShare)) : 0;
   const below = detail === undefined || isBeside ? undefined : detail(model.columns, room - LEAST_TABLE - 1);
   const belowHeight = below === undefined ? 0 : 1 + heightOf(below);
   const tableHeight = isRead ? room : Math.max(LEAST_TABLE, room - belowHeight);

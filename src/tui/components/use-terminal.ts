@@ -1,4 +1,4 @@
-/** What a terminal needs beside frames: repaints over the text of other programs, and the way to the shell and back. */
+/** The needs of a terminal besides frames: repaints over the text of other programs, and the way to the shell and back. */
 import { once } from 'node:events';
 import { useApp, useStdout } from 'ink';
 import { useCallback, useEffect, useRef } from 'react';

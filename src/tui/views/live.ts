@@ -30,6 +30,8 @@ export function LiveView({ model, height }: ViewProps): ReactNode {
     about: [dim(`${count(inFlight)} in flight${where}${past}`)],
     rows,
     columns: columnsOf(model, rows),
+    // The reasons in the table need the room.
+    detailShare: 0.34,
     detail: current && (() => [requestDetail(model, current)]),
     empty: [[dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]],
     aside: state.frozen === undefined ? [] : [span('paused, Home to resume', { tone: 'warn' })],

@@ -49,7 +49,7 @@ export function amountOf(nanos: Nanos): string {
 
 /** In a narrow window a state is shortened: which key it is comes first. */
 const LEAST_STATE = 20;
-const NARROW = 100;
+const NARROW = 80;
 
 /** How narrow a column of states may become. */
 export function leastState(states: readonly string[], columns: number): number {

@@ -88,7 +88,7 @@ function Serving({ model, height }: ViewProps): ReactNode {
   );
 }
 
-/** The busiest keys, or what failed at the provider that is looked into, beside all providers. */
+/** The busiest keys, or the failures of the chosen provider, beside all providers. */
 function BottomLists({ model, room }: { readonly model: Model; readonly room: number }): ReactNode {
   const { columns } = model;
   const rest = Math.max(LEAST_PROVIDERS, Math.floor(columns * PROVIDERS_SHARE));

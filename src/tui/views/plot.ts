@@ -56,7 +56,7 @@ function change({
   return [{ text: `  ${usd(now)}` }, dim(`  ⠒ ${when} ${usd(before)}${share}`)];
 }
 
-/** When most was spent, by whom, and whether it has stopped. */
+/** The time of the burn, its largest spenders, and whether it has stopped. */
 function burnLines({ history: { span: steps, costs }, burnBy }: PlottedCost, width: number): Line[] {
   const burn = burnOf(costs);
   if (burn === undefined) return [];

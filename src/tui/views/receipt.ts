@@ -7,7 +7,7 @@ import type { RequestRecord } from '../../state/requests.ts';
 import { bold, dim, type Line, span, type Tone } from '../draw/line.ts';
 
 const TOKENS_PER_PRICE = 1_000_000n;
-/** What a request is charged beside input, cached input and output, by its name in the record of the price. */
+/** The price of writes to a prompt cache, by its name in the recorded price. */
 const CACHE_WRITE = 'cache_write';
 const LABEL = 13;
 const [TOKENS, PRICE, AMOUNT] = [10, 10, 14];

@@ -31,6 +31,8 @@ export function RequestsView({ model, height }: ViewProps): ReactNode {
     about: [dim(aboutOf(model))],
     rows,
     columns: columnsOf(model, rows),
+    // The reasons in the table need the room.
+    detailShare: 0.34,
     detail: current && ((width: number, room: number) => [detailOf(model, current, width, room)]),
     aside: refusedSince(model),
     empty: [[dim(state.isReading ? 'Reading…' : 'No requests have ended yet.')]],
