@@ -30,7 +30,7 @@ import { GROUP_SIGN } from './group-view.ts';
 
 /** Rates are averages over this many seconds. */
 export const RATE_S = 10;
-/** The number of groups and of keys that are listed. */
+/** The number of listed groups, and of listed keys. */
 const MOST_SPENT_SHOWN = 10;
 /** The error code of a request that was refused because the balance was too low. */
 const NO_MONEY = 'insufficient_credit';

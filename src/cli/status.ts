@@ -36,7 +36,7 @@ import { repeatJson, watchScreen } from './watch.ts';
 const NEARLY_SPENT = 0.8;
 /** With more keys, their budgets are not read: `--watch` reads them each second. */
 const MOST_KEYS_READ = 1_000;
-/** The number of lost parts of the log that are shown. `audit` shows all. */
+/** The number of lost parts of the log to show. `audit` shows all. */
 const MOST_LOSSES = 4;
 /** The exit status if no gateway runs, or if it accepts no requests. */
 const NOT_RUNNING = 1;

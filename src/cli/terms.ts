@@ -35,7 +35,7 @@ export class TermOptions<Values extends LevelTerms> {
     return command;
   }
 
-  /** The values that were given to a command's options. */
+  /** The given values of a command's options. */
   saidBy(command: Command): Said<Values> {
     const given = this.#options.map(
       ({ name, option }) => [name, command.getOptionValue(option.attributeName())] as const,

@@ -141,7 +141,7 @@ function notesOnJournal(dropped: readonly string[]): readonly string[] {
   ];
 }
 
-/** Columns that are shown if a row has a figure for them. */
+/** Columns shown only if a row has a figure for them. */
 const CACHE_COLUMNS: readonly { readonly head: string; tokens(row: Sums): number }[] = [
   { head: 'CACHED', tokens: ({ cachedTokens }) => cachedTokens },
   { head: 'WRITTEN', tokens: ({ cacheWriteTokens }) => cacheWriteTokens },

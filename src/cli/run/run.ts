@@ -1,4 +1,4 @@
-/** `run`: runs a command with a temporary key that has a budget and an expiry, and prints a receipt. */
+/** `run`: runs a command with a temporary key, a budget and an expiry, and prints a receipt. */
 import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { type Command, Option } from 'commander';

@@ -11,7 +11,7 @@ export interface Secrets {
   readonly values: readonly string[];
 }
 
-/** Variables that are known to contain keys of providers, regardless of the config. */
+/** Known variables with keys of providers, regardless of the config. */
 const KNOWN_KEYS: readonly string[] = [
   ...EXAMPLE_PROVIDERS.flatMap(({ variables }) => variables),
   ...UNADDRESSED_PROVIDERS.map(({ variable }) => variable),
