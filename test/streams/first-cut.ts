@@ -44,15 +44,20 @@ export async function shareOfFirst(scope: Scope, cut: FirstCut): Promise<number>
   return countTokens(contentOf(text)) / cut.paidTokens;
 }
 
-/** Writes at its pace, even if the client does not read, until the connection is closed. */
+/**
+ * Writes at its pace, even if the client does not read, until the connection is closed. After a stall of this process it does not
+ * catch up: a burst would be another pace.
+ */
 async function write(call: UpstreamCall, { language, tokensPerSecond, paidTokens }: FirstCut): Promise<void> {
   // Twice as many tokens as the money pays for: a host that ran out of text would never be cut.
   const tokens = encode(TEXTS[language].repeat(Math.ceil(paidTokens / 4))).slice(0, 2 * paidTokens);
-  const startedMs = performance.now();
+  const pauseMs = (1_000 * TOKENS_OF_EVENT) / tokensPerSecond;
   call.stream();
+  let dueMs = performance.now();
   for (let at = 0; at < tokens.length && !call.isClosed; at += TOKENS_OF_EVENT) {
     call.send(chunk(decode(tokens.slice(at, at + TOKENS_OF_EVENT))));
-    await setTimeout(Math.max(0, startedMs + (at * 1_000) / tokensPerSecond - performance.now()));
+    dueMs = Math.max(dueMs + pauseMs, performance.now());
+    await setTimeout(Math.max(0, dueMs - performance.now()));
   }
   call.hangUp();
 }
