@@ -143,14 +143,15 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     const place = new Workplace(
       t,
       `providers:
-  mock: { kind: mock, models: { echo: { input: 1, output: 2, fallback: [away/x, mock/big] }, ${long} } }
+  mock: { kind: mock, models: { echo: { input: 1, output: 2, fallback: [away/x] } } }
+  claude: { kind: anthropic, api_key: k, models: { ${long} } }
   away: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "\${KEY_OF_NOBODY}", models: { x: { input: 1, output: 2 } } }
 `,
     );
     const { stdout } = await place.run(['config', 'check']);
     assert.match(stdout, /^mock\/echo: its fallback away\/x is not active: KEY_OF_NOBODY is not set\.$/m);
-    assert.match(stdout, /^mock\/big: a long context costs what any other does\./m);
-    assert.equal(stdout.match(/^(?:mock|away)\/.*\.$/gm)?.length, 2);
+    assert.match(stdout, /^claude\/big: a long context costs what any other does\./m);
+    assert.equal(stdout.match(/^(?:mock|away|claude)\/.*\.$/gm)?.length, 2);
   });
 
   test('a model that has aliases is shown with them, wherever it stands', async (t) => {

@@ -18,7 +18,7 @@ import {
 import type { RequestJson } from '../support/request-json.ts';
 
 const say = (content: string) => [{ role: 'user', content }];
-/** Nine input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
+/** Seven input tokens and up to a hundred output tokens, at 0.001 and 0.002 USD. */
 const OPEN = { model: 'mock/paid', stream: true, max_tokens: 100, messages: say('/stall 1') };
 const HELD = '0.207000';
 const PAID = { model: 'mock/paid', max_tokens: 1 };

@@ -182,7 +182,7 @@ const ASKED: readonly Asked[] = [
   ],
   ['by Tab as well', serving('requests'), ['tab'], [load('key', '24h')]],
   ['the next group', usage, ['right'], [load('model', '24h')]],
-  ['groups go round', usage, ['left'], [load('app', '24h')]],
+  ['groups go round', usage, ['left'], [load('hour', '24h')]],
   ['the next range', usage, [']'], [load('key', '7d')]],
   ['ranges go round', usage, ['[', '['], [load('key', 'today'), load('key', 'all')]],
   ['the range before', usage, ['['], [load('key', 'today')]],
@@ -203,7 +203,7 @@ describe('keys ask for', () => {
 
   test('nothing destructive before it is confirmed', () => {
     for (const start of [keys, live, usage, alone(), serving('models')]) {
-      for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace', 'y'])
+      for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace'])
         assert.deepEqual(press(start, key).effects, []);
     }
   });
