@@ -139,12 +139,12 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
   });
 
   test('a check names fallbacks that are not active, and long contexts that cost no more than others', async (t) => {
-    const long = 'big: { input: 1, output: 2, context_window: 1000000 }';
+    const long = 'big: { input: 1, output: 2, cache_write: 1, cache_write_1h: 1, context_window: 1000000 }';
     const place = new Workplace(
       t,
       `providers:
   mock: { kind: mock, models: { echo: { input: 1, output: 2, fallback: [away/x] } } }
-  claude: { kind: anthropic, api_key: k, models: { ${long} } }
+  claude: { kind: anthropic, base_url: "http://127.0.0.1:9/v1", api_key: k, models: { ${long} } }
   away: { kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "\${KEY_OF_NOBODY}", models: { x: { input: 1, output: 2 } } }
 `,
     );

@@ -147,7 +147,7 @@ for (const [title, cases] of Object.entries({
 }
 
 type Asked = readonly [what: string, start: Model, keys: readonly string[], effects: readonly Effect[]];
-const load = (by: 'key' | 'model' | 'app', range: (typeof RANGES)[number]): Effect => ({
+const load = (by: 'key' | 'model' | 'app' | 'hour', range: (typeof RANGES)[number]): Effect => ({
   kind: 'load_usage',
   by,
   range,
@@ -203,8 +203,7 @@ describe('keys ask for', () => {
 
   test('nothing destructive before it is confirmed', () => {
     for (const start of [keys, live, usage, alone(), serving('models')]) {
-      for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace'])
-        assert.deepEqual(press(start, key).effects, []);
+      for (const key of ['d', 'D', 'r', 'x', 'delete', 'backspace']) assert.deepEqual(press(start, key).effects, []);
     }
   });
 });
