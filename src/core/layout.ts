@@ -43,18 +43,23 @@ type Declared = { readonly [name: string]: FieldType | Field | Declared };
 export class Layout<T> {
   /** In the order of the values. */
   readonly columns: readonly Column[];
-  /** The values of a record, in the order of the columns. */
-  readonly values: (record: T) => Value[];
-  /** The record with these values. What is null is undefined there, and so is a part of which all is null. */
-  readonly record: (values: readonly Value[]) => T;
+  readonly #steps: readonly Step[];
 
   constructor(fields: Fields<T>) {
-    const steps = stepsOf(fields as Declared, 0);
-    const stored = fieldsIn(steps);
-    this.columns = stored.map(({ column, type }) => ({ name: column, type }));
-    // Compiled: to walk the fields takes seven times as long (0.6 instead of 0.08 µs for both, Node 26).
-    this.values = new Function('fields', `return (record) => [${valuesIn(steps, 'record')}]`)(stored);
-    this.record = new Function('fields', `return (values) => (${recordOf(steps)})`)(stored);
+    this.#steps = stepsOf(fields as Declared, 0);
+    this.columns = fieldsIn(this.#steps).map(({ column, type }) => ({ name: column, type }));
+  }
+
+  /** The values of a record, in the order of the columns. */
+  values(record: T): Value[] {
+    const values: Value[] = [];
+    putValues(this.#steps, record as RecordLike, values);
+    return values;
+  }
+
+  /** The record with these values. A null value is undefined in the record, and so is a part whose values are all null. */
+  record(values: readonly Value[]): T {
+    return recordOf(this.#steps, values) as T;
   }
 }
 
@@ -89,24 +94,27 @@ function fieldsIn(steps: readonly Step[]): Field[] {
   return steps.flatMap(({ field, part }) => (field === undefined ? fieldsIn(part) : [field]));
 }
 
-/** The source of the values that a record has, separated by commas. */
-function valuesIn(steps: readonly Step[], record: string): string {
-  return steps
-    .map(({ name, from, field, part }) => {
-      const value = `${record}?.${name}`;
-      if (field === undefined) return valuesIn(part, value);
-      return field.flat === undefined ? `${value} ?? null` : `fields[${from}].flat(${value})`;
-    })
-    .join(', ');
+type RecordLike = { readonly [name: string]: unknown } | undefined;
+
+function putValues(steps: readonly Step[], record: RecordLike, values: Value[]): void {
+  for (const { name, field, part } of steps) {
+    const value = record?.[name];
+    if (field === undefined) putValues(part, value as RecordLike, values);
+    else values.push(field.flat === undefined ? ((value ?? null) as Value) : field.flat(value as never));
+  }
 }
 
-/** The source of a record with the values at these places. */
-function recordOf(steps: readonly Step[]): string {
-  const members = steps.map(({ name, from, to, field, part }) => {
-    if (field?.full !== undefined) return `${name}: fields[${from}].full(values[${from}])`;
-    if (field !== undefined) return `${name}: values[${from}] ?? undefined`;
-    const blanks = Array.from({ length: to - from }, (_, at) => `values[${from + at}] === null`);
-    return `${name}: ${blanks.join(' && ')} ? undefined : ${recordOf(part)}`;
-  });
-  return `{ ${members.join(', ')} }`;
+function recordOf(steps: readonly Step[], values: readonly Value[]): RecordLike {
+  const record: Record<string, unknown> = {};
+  for (const { name, from, to, field, part } of steps) {
+    if (field !== undefined)
+      record[name] = field.full === undefined ? (values[from] ?? undefined) : field.full(values[from] as never);
+    else record[name] = isBlank(values, from, to) ? undefined : recordOf(part, values);
+  }
+  return record;
+}
+
+function isBlank(values: readonly Value[], from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (values[at] !== null) return false;
+  return true;
 }

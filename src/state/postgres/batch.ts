@@ -27,9 +27,9 @@ const ESCAPED = /[\\"]/g;
  * Records as one array for each column, as the database reads it. pg would escape and quote numbers as well, which takes
  * four times as long (4 instead of 1 µs of CPU for a request with its hold and its end, Node 26).
  */
-export function arraysFor<T>({ columns, values }: Layout<T>, records: readonly T[]): string[] {
-  const rows = records.map(values);
-  return columns.map((_, at) => `{${rows.map((row) => elementOf(row[at] as Value)).join(',')}}`);
+export function arraysFor<T>(layout: Layout<T>, records: readonly T[]): string[] {
+  const rows = records.map((record) => layout.values(record));
+  return layout.columns.map((_, at) => `{${rows.map((row) => elementOf(row[at] as Value)).join(',')}}`);
 }
 
 function elementOf(value: Value): string {
