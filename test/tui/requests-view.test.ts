@@ -183,7 +183,7 @@ test('a request opens with everything that is known of it, and why it failed', (
   const text = screenText(press(model, 'down', 'enter').model);
   assert.match(
     text,
-    /^upstream_error {2}0\.000219 USD {2}req_0+2\n░█{13} {2}admitted ▸ first byte 130 ms ▸ end 2\.5 s$/m,
+    /^upstream_error {2}0\.000219 USD {2}req_0+2\n░█{9} {2}admitted ▸ first byte 130 ms ▸ end 2\.5 s$/m,
   );
   assert.match(text, /^failure +upstream 401 {2}check the api_key$/m);
   assert.match(text, /^completion chatcmpl-2$/m);

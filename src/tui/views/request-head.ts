@@ -3,8 +3,8 @@ import { milliseconds } from '../../operator/format.ts';
 import { gauge } from '../draw/gauge.ts';
 import { bold, dim, type Line, type Span } from '../draw/line.ts';
 
-/** Columns of the bar: what is said beside it fits on the narrowest screen. */
-const BAR = 14;
+/** Columns of the bar: the text beside it fits in the narrowest pane. */
+const BAR = 10;
 
 export interface RequestTimes {
   /** From the admission on; undefined if none has come. */
