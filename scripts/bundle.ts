@@ -34,7 +34,7 @@ const SELDOM = [
 const CHANGED_BY_TESTS = [
   'http/exchange.ts',
   'ledger/local/local-engine.ts',
-  'proxy/pipeline.ts',
+  'proxy/dispatch.ts',
   'relay/meter.ts',
   'state/sqlite/journal.ts',
   'state/sqlite/migrations.ts',

@@ -3,7 +3,6 @@
  * life of a request. Methods of the built classes are wrapped for it, in whichever thread they run;
  * the program itself has no such hooks.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Exchange } from '../../src/http/exchange.ts';
 import type { Attempt } from '../../src/upstream/attempt.ts';
 import { ORDER_VARIABLE, type Order, type Point } from './points.ts';
@@ -146,13 +145,15 @@ async function dieAfterFirstByte(): Promise<void> {
 }
 
 async function dieAtUsage(side: Side): Promise<void> {
-  const { Pipeline } = await built<typeof import('../../src/proxy/pipeline.ts')>('proxy/pipeline.js');
+  const { Dispatcher } = await built<typeof import('../../src/proxy/dispatch.ts')>('proxy/dispatch.js');
   const { Meter } = await built<typeof import('../../src/relay/meter.ts')>('relay/meter.js');
-  // A meter does not know its request.
-  const current = new AsyncLocalStorage<Exchange>();
-  at('before', Pipeline.prototype, 'complete', (_, [exchange]) => current.enterWith(exchange));
-  at(side, Meter.prototype, 'read', (_, [{ usage }]) => {
-    if (usage !== undefined && current.getStore()?.model === model) reached();
+  // A meter does not know its request. Its reads may be in a turn of the event loop that belongs to another one.
+  const meters = new WeakSet<object>();
+  at('before', Dispatcher.prototype, 'dispatch', (_, [{ meter, request }]) => {
+    if (request.model === model) meters.add(meter);
+  });
+  at(side, Meter.prototype, 'read', (meter, [{ usage }]) => {
+    if (usage !== undefined && meters.has(meter)) reached();
   });
 }
 
