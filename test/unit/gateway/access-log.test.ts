@@ -38,6 +38,14 @@ test('refusals without a valid key have ten lines in ten seconds and then a summ
     lines.splice(0).map(({ refused }) => refused),
     [{ unauthorized: 250, invalid_api_key: 750 }],
   );
+  refuse(14);
+  assert.equal(lines.splice(0).length, 10);
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(
+    lines.splice(0).map(({ refused }) => refused),
+    [{ unauthorized: 1, invalid_api_key: 3 }],
+    'the summary of an interval contains requests of the one before',
+  );
   refuse(10);
   assert.equal(lines.splice(0).length, 10);
   t.mock.timers.tick(60_000);
