@@ -30,7 +30,10 @@ const TOO_MANY_TODAY = `a key creates at most ${MOST_CREATED_A_DAY} keys in a da
 const NAME_TAKEN = 'name: this key has made one of this name already';
 
 type Asked = Readonly<Record<string, unknown>>;
-type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'levels'>;
+type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'levels' | 'requests'>;
+
+/** The maximum number of cut answers that the deletion of a key counts. */
+const MOST_CUT = 1_000;
 
 /** Why it would be refused now; undefined if it would not. */
 export async function checkChild(
@@ -126,9 +129,16 @@ async function deleteChild(state: State, parentId: string, id: string, tier: Lim
   const child = (await childrenOf(state, parentId)).find((each) => each.id === id);
   if (child === undefined) return { kind: 'no_such_key' };
   const change = await state.keys.setState(child.id, 'deleted');
-  return change.kind === 'done'
-    ? { kind: 'done', json: await shown(change.key, parent, state, tier) }
-    : { kind: 'no_such_key' };
+  if (change.kind !== 'done') return { kind: 'no_such_key' };
+  const { key } = change;
+  const json = await shown(key, parent, state, tier);
+  return { kind: 'done', json: key.isLeashed ? { ...json, cut_answers: await cutAnswersOf(key, state) } : json };
+}
+
+/** The number of answers that were cut at the maximum that the leash of a key set: its user cannot read the journal. */
+async function cutAnswersOf({ id: keyId }: KeyRecord, { requests }: State): Promise<number> {
+  const query = { keyId, sinceMs: undefined, errors: false, reason: 'leash_maximum', limit: MOST_CUT } as const;
+  return (await requests.list(query)).length;
 }
 
 async function parentOf({ keys }: State, id: string): Promise<KeyRecord | undefined> {

@@ -248,6 +248,8 @@ describe('with a key that may make others, far from the config and the state of 
     const { stderr } = await far.runAlone(['run', '--max-usd', '0.01', '--name', 'once', '--', ...once()]);
     assert.match(stderr, /^cost +0\.\d+ of 0\.01 USD\n *requests +1\n *tokens +[\d,]+\n/m);
     assert.match(stderr, /^ *key +once \(key_\w+\), deleted$/m);
+    assert.match(stderr, /^ *cut +1 answer cut at the maximum that the leash set: raise --max-usd$/m);
+    assert.equal(receiptOf(await far.runAlone(leash('0.01', ...once({ max_tokens: 10 })))).cut_answers, 0);
     assert.equal((await place.run(['audit'])).status, 0);
   });
 

@@ -13,7 +13,7 @@ import { notice } from '../output.ts';
 import type { Desk, EndedCommand, LeashedKey, Receipt, UntilIdle } from './desk.ts';
 import { defaultName, type LeashTerms } from './leash.ts';
 import { isOutOfReach, variableOverHttp } from './outer.ts';
-import { endingText, UNUSED } from './receipt.ts';
+import { cutField, endingText, UNUSED } from './receipt.ts';
 
 /** In milliseconds. */
 const ANSWER_MS = 30_000;
@@ -26,6 +26,8 @@ interface ChildJson {
   readonly expires_at: string | null;
   readonly budgets: readonly { readonly period: string; readonly limit_usd: string; readonly spent_usd: string }[];
   readonly month: { readonly requests: number; readonly tokens: number };
+  /** Of a key that is deleted; undefined from a gateway that does not count them. */
+  readonly cut_answers?: number;
 }
 
 /** A key as it sees itself. */
@@ -173,6 +175,7 @@ function receiptOf(child: ChildJson, ended: EndedHere): Receipt {
     ['cost', `${exactUsd(spent)} of ${exactUsd(limit)} USD`],
     ['requests', month.requests === 0 ? marked(UNUSED, 'warn') : count(month.requests)],
     ['tokens', count(month.tokens)],
+    ...cutField(child.cut_answers),
     ['key', `${name} (${id}), deleted`],
     ['gateway', url],
   ];
@@ -191,6 +194,7 @@ function receiptOf(child: ChildJson, ended: EndedHere): Receipt {
       leash,
       requests: month.requests,
       total_tokens: month.tokens,
+      cut_answers: child.cut_answers ?? null,
       cost_usd: formatUsd(spent),
       gateway: url,
     }),

@@ -68,7 +68,7 @@ export function receiptLines(facts: Facts, look: Look): string[] {
     ['requests', wasUsed(facts) ? requestsText(total) : marked(UNUSED, 'warn')],
     ['tokens', tokensText(total)],
     ...whyFailed(facts.failed).map(([why, requests]): Field => ['failed', `${count(requests)}: ${why}`]),
-    ...(facts.cutAnswers === 0 ? [] : [['cut', cutText(facts.cutAnswers)] as const]),
+    ...cutField(facts.cutAnswers),
     ...facts.refusals.map((row): Field => ['refused', `${count(row.requests)}: ${refusalText(row)}`]),
     ...(facts.inFlight > 0
       ? [['in flight', marked(`${counted(facts.inFlight, 'request')}, not counted above`, 'warn')] as const]
@@ -81,6 +81,11 @@ export function receiptLines(facts: Facts, look: Look): string[] {
   ];
   const table = models.length === 0 ? [] : ['', ...tableLines(usageTable(models, ['model'], look), look)];
   return ['', look.paint(title, 'bold'), ...fieldLines(fields, look), ...table];
+}
+
+/** The field of a receipt with the answers that were cut. Empty if there are none, or if the gateway is too old to count them. */
+export function cutField(answers = 0): Field[] {
+  return answers === 0 ? [] : [['cut', cutText(answers)]];
 }
 
 function cutText(answers: number) {
