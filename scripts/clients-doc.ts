@@ -6,15 +6,20 @@ import { CLIENTS, type Client } from '../src/cli/clients/clients.ts';
 import type { DialectName } from '../src/core/dialects.ts';
 import { isReachable } from '../src/translate/translate.ts';
 import { type Found, featureTable } from '../test/clients/campaign/features.ts';
+import { type RunFound, runTable } from '../test/clients/campaign/run-findings.ts';
 import { LEFT_OUT, CLIENTS as READ, type Client as ReadClient } from '../test/unit/translate/left-out.ts';
 import { lossOf, type Outcome, WAYS } from '../test/unit/translate/losses.ts';
 
 const FOUND: readonly Found[] = JSON.parse(
   readFileSync(new URL('../test/clients/campaign/found.json', import.meta.url), 'utf8'),
 );
+const RUNS: readonly RunFound[] = JSON.parse(
+  readFileSync(new URL('../test/clients/campaign/runs-found.json', import.meta.url), 'utf8'),
+);
 const PAGE = fileURLToPath(new URL('../docs/clients.md', import.meta.url));
 const BEGIN = '<!-- Printed by npm run make:clients-doc from src/cli/clients/clients.ts: change it there. -->\n';
 const FOUND_BEGIN = '<!-- Printed by npm run make:clients-doc from what npm run prove -- clients has found. -->\n';
+const RUNS_BEGIN = '<!-- Printed by npm run make:clients-doc from what agents did by run. -->\n';
 const END = '<!-- The end of what is printed. -->\n';
 const REACH_BEGIN = '<!-- Printed by npm run make:clients-doc from src/translate/translate.ts: change it there. -->\n';
 const LEFT_OUT_BEGIN =
@@ -59,6 +64,7 @@ export function clientsDoc(page: string, found: readonly Found[] = FOUND): strin
   const tables: readonly [begin: string, lines: readonly string[]][] = [
     [BEGIN, told],
     [FOUND_BEGIN, featureTable(found)],
+    [RUNS_BEGIN, runTable(RUNS)],
     [REACH_BEGIN, reachLines()],
     [LEFT_OUT_BEGIN, leftOutLines()],
   ];

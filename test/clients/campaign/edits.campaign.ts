@@ -9,6 +9,8 @@ import { Installed } from './installed.ts';
 import { DONE_WORDS } from './scripted-answers.ts';
 import { type Site, startSite } from './site.ts';
 
+/** By their commands. */
+const EDITORS = ['claude', 'codex', 'gemini'];
 const MODELS = ['bedrock/claude', 'bedrock/nova', 'vertex/claude', 'vertex/gemini', 'google/gemini', 'chat/echo'];
 
 interface Trial {
@@ -57,7 +59,7 @@ async function all(course: Course, { folder, only }: { readonly folder: string; 
   const site = await startSite(join(installed.folder, 'gateway'), hosts.config, hosts.environment);
   course.after(() => site.stop());
   let edits = 0;
-  for (const agent of AGENTS.filter(({ edits, title }) => edits !== undefined && title.includes(only))) {
+  for (const agent of AGENTS.filter(({ name, title }) => EDITORS.includes(name) && title.includes(only))) {
     const version = installed.agent(agent);
     for (const model of MODELS) {
       const wrong = await edit({ agent, model, site, hosts, installed });

@@ -135,7 +135,7 @@ export class RunTrial {
       Number(this.#prices.get(model)?.input) / Number(TOKENS_PER_PRICE) / NANOS_PER_USD;
     const extraInput = (model: string) => Math.ceil(SMALL_USD / perToken(model));
     const ended = await this.#run({ ...this.#script(), extraInput }, { usd: SMALL_USD });
-    return this.#ended(ended, /has reached its total budget/i, 'budget');
+    return this.#ended(ended, /has reached( its total budget)?/i, 'budget');
   }
 
   #ended(ended: Ended, message: RegExp, leash: string | null): Seen {
