@@ -12,14 +12,22 @@ if (flood === undefined) throw new Error(`no flood is called ${name}`);
 const PIECE_BYTES = 4 * 1024 * 1024;
 const piece = pieceOf(flood, PIECE_BYTES);
 
-for (let n = 0; n < Number(connections); n++) {
+function open(isFirst: boolean): void {
   // With half-open connections allowed it continues after the gateway has ended its half.
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
   const send = (): void => {
     if (socket.writable) socket.write(piece, () => setImmediate(send));
   };
-  socket.on('error', () => {}).resume();
-  socket.write(flood.head);
+  socket.on('error', () => {});
+  if (flood?.reconnects) {
+    socket.once('data', () => socket.resetAndDestroy());
+    socket.once('close', () => open(false));
+  } else {
+    socket.resume();
+  }
+  socket.write(flood?.head ?? '');
   send();
-  if (n === 0) socket.once('connect', () => process.stdout.write('begun\n'));
+  if (isFirst) socket.once('connect', () => process.stdout.write('begun\n'));
 }
+
+for (let n = 0; n < Number(connections); n++) open(n === 0);

@@ -9,6 +9,8 @@ export interface Flood {
   readonly status: number;
   readonly head: string;
   readonly unit: string;
+  /** Each connection is closed when its answer arrives, and opened again. */
+  readonly reconnects?: true;
 }
 
 const FILLER = 'x'.repeat(64 * 1024);
@@ -22,7 +24,7 @@ export const post = (headers: string, path = '/v1/chat/completions') =>
   `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 const get = (headers: string, path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 
-export const FLOODS: readonly Flood[] = [
+const STEADY: readonly Flood[] = [
   { name: 'a body without a key', where: 'clients', status: 401, head: post(ENDLESS), unit: FILLER },
   {
     name: 'a body with an unknown key',
@@ -53,6 +55,15 @@ export const FLOODS: readonly Flood[] = [
   { name: 'a body for metrics', where: 'metrics', status: 200, head: get(ENDLESS, '/metrics'), unit: FILLER },
   { name: 'chunks for metrics', where: 'metrics', status: 200, head: get(CHUNKED, '/metrics'), unit: TINY },
 ];
+
+/** The floods whose connections the gateway closes after its answer, by peers that open the next one at once. */
+const RECONNECTING: readonly Flood[] = STEADY.filter(({ where }) => where === 'clients').map((flood) => ({
+  ...flood,
+  name: `${flood.name}, again and again`,
+  reconnects: true,
+}));
+
+export const FLOODS: readonly Flood[] = [...STEADY, ...RECONNECTING];
 
 /** The repetition of a flood, at least this long. */
 export function pieceOf({ unit }: Flood, bytes: number): Buffer {
