@@ -1,6 +1,6 @@
 /**
- * The audit: checks that balance, sums, holds and journal of a state agree. It shares no code with the ledger, so that a bug in
- * the ledger cannot hide here.
+ * Audits a state: balance, sums, holds and journal must agree. It shares no code with the ledger, so that the same bug cannot
+ * affect both.
  */
 import { UserError } from '../core/errors.ts';
 import type { AuditOptions, Check } from './checks.ts';
@@ -10,7 +10,7 @@ import { auditFile } from './sqlite/auditor.ts';
 export type { Check } from './checks.ts';
 export { auditDatabase } from './postgres/auditor.ts';
 
-/** Audits a state file, as of one moment: a gateway may be running. Throws a UserError. */
+/** Audits a state file in one read transaction, so a gateway may keep running. Throws a UserError. */
 export function audit(path: string, options: AuditOptions): Check[] {
   const database = open(path);
   try {

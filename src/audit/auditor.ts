@@ -1,4 +1,4 @@
-/** The checks that both stores have, in SQL that both understand but for what they name differently. */
+/** Checks shared by both stores, in SQL that both databases accept; the differences are parameters in `AuditDialect`. */
 import { DAY_MS } from '../core/clock.ts';
 import { formatUsd } from '../core/money.ts';
 import { budgetQueries } from './budgets.ts';
@@ -14,7 +14,7 @@ import {
 import { levelQueries } from './levels.ts';
 import { nameQueries } from './names.ts';
 
-/** `lostHolds`: what only some stores can say against a hold. */
+/** `lostHolds`: faults of holds found by store-specific checks. */
 export function* commonChecks(
   dialect: AuditDialect,
   findings: JournalFindings,
@@ -37,7 +37,7 @@ export function* commonChecks(
   };
 }
 
-/** When each day begins that has rows in the journal, in milliseconds since 1970. */
+/** Returns the start of each UTC day with journal rows, in milliseconds since 1970. */
 export function* journalDays({ schema }: AuditDialect): Queries<number[]> {
   const days: number[] = [];
   for (let from = Number.MIN_SAFE_INTEGER; ; ) {
@@ -49,7 +49,7 @@ export function* journalDays({ schema }: AuditDialect): Queries<number[]> {
   }
 }
 
-/** The balance is the sum of the credit entries less the costs in the journal, those of dropped rows included. */
+/** The balance is the sum of the credit entries less the costs in the journal, including the costs of dropped rows. */
 function* balance({ schema }: AuditDialect, { costNanos, rows, sealedRows }: JournalFindings): Queries {
   const accounts = yield `SELECT balance_nanos FROM ${schema}account`;
   const [credits] =
@@ -87,7 +87,7 @@ function* holds({ schema }: AuditDialect, lost: readonly string[]): Queries {
   return check('holds', rows.length, [...wrong, ...lost]);
 }
 
-/** Every key and group that anything names exists. Those in the journal are in the sums by day, as another check has shown. */
+/** Every referenced key and group exists. Keys in the journal are covered: other checks compare the journal with the sums by day. */
 function* keys({ schema, indexOf, tablesOfKeys }: AuditDialect): Queries {
   const [all] = yield `SELECT count(*) AS rows FROM ${schema}keys`;
   const missing = yield `SELECT key_id FROM (

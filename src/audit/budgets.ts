@@ -1,4 +1,4 @@
-/** The check of the sums of sliding budgets, in SQL that both stores understand but for what they name differently. */
+/** Checks the sums of sliding budgets, in SQL that both stores accept. */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries, type Row } from './checks.ts';
 import { levelRanges, type Range } from './ranges.ts';
 import { sumsOfSides } from './rows.ts';
@@ -6,8 +6,8 @@ import { sumsOfSides } from './rows.ts';
 const STEP = ['key_id', 'window_s', 'at_ms'] as const;
 
 /**
- * The steps of each window from its first that must be exact. Those before have left it, were filled with sums by day,
- * or have rows that were dropped. Days, weeks and totals have no sums of their own: they read those by day and month.
+ * Compares the steps of each window from `exact_from_ms` on. Earlier steps have left the window, were filled from sums by day, or
+ * have dropped rows. Days, weeks and totals need no check here: they are computed from sums by day and month.
  */
 export function* budgetQueries(dialect: AuditDialect): Queries {
   const [steps] = yield `SELECT count(*) AS steps FROM ${dialect.schema}budget_steps`;
@@ -24,8 +24,8 @@ function differentSteps({ schema, greatest, eachIn, collated, indexOf }: AuditDi
   const step = 'b.window_s * 10';
   const ofLevels = `FROM ${schema}journal j ${eachIn('j.levels')} WHERE j.levels IS NOT NULL AND ${range(level)}`;
   const booked = `SELECT ${level} AS key_id, j.settled_at_ms, j.cost_nanos ${ofLevels}`;
-  // End users also have the windows set for all of them. Their steps are dropped once they leave the window of the last
-  // request, and so are their sealed sums.
+  // End users also have the windows configured for all end users. Their steps are dropped once they leave the window of the last
+  // request, together with their sealed sums.
   const owned = `SELECT key_id, window_s, exact_from_ms FROM ${schema}budgets WHERE window_s IS NOT NULL AND key_id NOT LIKE '%/' AND ${range('key_id')}
     UNION ALL SELECT u.key_id, b.window_s, b.exact_from_ms FROM ${schema}budgets b
       JOIN (SELECT DISTINCT key_id FROM (SELECT key_id FROM ${schema}budget_steps WHERE ${range('key_id')} UNION ALL SELECT ${level} ${ofLevels}) k

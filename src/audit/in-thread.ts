@@ -4,9 +4,7 @@ import { startThread } from '../core/threads.ts';
 import type { AuditOptions, Check } from './checks.ts';
 import type { AuditCalls } from './thread.ts';
 
-/**
- * As `audit`, in a thread. Rejects with a UserError, and with the signal's reason once that is aborted.
- */
+/** Like `audit`, but in a worker thread. Rejects with a UserError, or with the signal's reason after an abort. */
 export async function auditInThread(
   path: string,
   { onProgress, signal }: AuditOptions & { readonly signal: AbortSignal },

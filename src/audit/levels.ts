@@ -1,25 +1,24 @@
 /**
- * The check of the sums of levels, in SQL that both stores understand: what groups, end users and keys around others are
- * booked is what the journal and the rows that were dropped of it add up to, by day and by month; and so is what groups
- * were booked by the days of keys.
+ * Checks the sums of levels, in SQL that both stores accept. The sums booked to groups, end users and parent keys must equal the
+ * sums of the journal plus sealed sums of dropped rows, by day and by month. The shares of groups in the days of keys must, too.
  */
 import { type AuditDialect, check, Differences, MAX_DIFFERENCES, type Queries } from './checks.ts';
 import { ALL_LEVELS, levelRanges, type Range } from './ranges.ts';
 import { differencesIn, FIGURES, FIGURES_OF_ROW, NAMES, sumsOfSides } from './rows.ts';
 
-/** Whether a level is an end user: its id is that of the key or group, a slash and the name. */
+/** Matches end users: their id is the id of the key or group, a slash and the name. */
 const IS_USER = "level_id LIKE '%/%'";
 const IS_GROUP = `level_id LIKE 'grp\\_%' ESCAPE '\\' AND NOT ${IS_USER}`;
-/** Whether a report of a group, which looks for the text of its id, finds the day. */
+/** Matches days that a group's report finds; the report searches the text of `group_ids`. */
 const IS_FOUND = `(j.group_ids LIKE '["' || l.value || '"%' OR j.group_ids LIKE '%,"' || l.value || '"%')`;
 
-/** End users whose sums are older than the month of this long before the last request need not have them. */
+/** Sums of end users may be dropped if they are older than the month of this age before the last request. */
 const KEPT_MS = 32 * 86_400_000;
 const DAY = ['level_id', 'day'] as const;
 const MONTH = ['level_id', 'month'] as const;
 const SHARE = [...DAY, ...NAMES] as const;
 
-/** A query at a time, and each step yields one. */
+/** Runs one query at a time. */
 export function* levelQueries(dialect: AuditDialect): Queries {
   const { schema } = dialect;
   const differences = new Differences();
@@ -41,7 +40,7 @@ interface Comparison {
   readonly keys: readonly string[];
   readonly expected: string;
   readonly stored: string;
-  /** Whether there can be millions of sums. */
+  /** Whether there may be millions of sums. */
   readonly isLarge: boolean;
 }
 
@@ -57,14 +56,14 @@ function comparisons(dialect: AuditDialect, kept: string): readonly Comparison[]
 
 const OWN_FIGURES = FIGURES.join(', ');
 
-/** The figures booked to each level, by request, and those of sealed days. `period`: an expression of the column `day`. */
+/** The figures booked to each level, per request, plus sealed days. `period`: an expression over the column `day`. */
 function daysOf(dialect: AuditDialect, period: string): string {
   const booked = bookedRows(dialect, ['level_id', 'day']);
   return `SELECT level_id, ${period}, ${OWN_FIGURES} FROM (${booked}
       UNION ALL SELECT level_id, day, ${OWN_FIGURES} FROM ${dialect.schema}sealed_levels) AS booked`;
 }
 
-/** The rows of the journal, once for each level that they were booked to. */
+/** Journal rows, one copy per level to which the request was booked. */
 function bookedRows({ schema, day, eachIn, collated }: AuditDialect, keys: readonly string[]): string {
   const columns: Readonly<Record<string, string>> = { level_id: collated('l.value'), day, key_id: 'j.key_id' };
   const named = keys.map((key) => `${columns[key] ?? collated(`j.${key}`)} AS ${key}`);
@@ -82,7 +81,7 @@ function sharesIn(table: string, { schema, eachIn, collated }: AuditDialect): st
     FROM ${schema}${table} AS j ${eachIn('j.group_ids')} WHERE ${IS_FOUND}`;
 }
 
-/** Recent months of end users are stored as days alone, which are compared as days. */
+/** Recent months of end users are stored only as days, and are compared as days. */
 function expectedMonths(dialect: AuditDialect, kept: string): string {
   const days = daysOf(dialect, 'substr(day, 1, 7) AS month');
   return `SELECT * FROM (${days}) AS months WHERE NOT (${IS_USER} AND month >= '${kept}')`;
@@ -95,7 +94,7 @@ function storedMonths({ schema }: AuditDialect, kept: string): string {
       UNION ALL SELECT level_id, ${month}, ${OWN_FIGURES} FROM ${schema}level_days WHERE ${IS_USER} AND ${month} < '${kept}'`;
 }
 
-/** The sums of both sides that differ, and how many there are. */
+/** Sums that differ between the two sides, with their total number. */
 function compared({ keys, expected, stored }: Comparison, range: Range, kept: string): string {
   const within = (rows: string) => `SELECT * FROM (${rows}) AS levels WHERE ${range('level_id')}`;
   const sums = sumsOfSides(keys, FIGURES, { expected: within(expected), stored: within(stored) });

@@ -1,6 +1,6 @@
 /**
- * The check of the sums by user, tag and app, in SQL that both stores understand: for every day that still has all its
- * rows they are what the journal adds up to, and for none are they more than the sums of all requests.
+ * Checks the sums by user, tag and app, in SQL that both stores accept. On days with all their rows, they equal the sums of the
+ * journal. On every day, they do not exceed the sums of all requests.
  */
 import { DAY_MS } from '../core/clock.ts';
 import { MAX_NAMES, NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
@@ -35,7 +35,7 @@ function tooMany(schema: string): string {
     HAVING count(*) > ${MAX_NAMES} ORDER BY month, kind LIMIT ${MAX_DIFFERENCES}`;
 }
 
-/** What a key has a place for is one of the names of its month. */
+/** Names assigned to a key but absent from the list of names of their month. */
 function withoutPlace(schema: string): string {
   return `SELECT k.month, k.kind, k.name, k.key_id FROM ${schema}usage_name_keys k WHERE NOT EXISTS (
       SELECT 1 FROM ${schema}usage_names n WHERE n.month = k.month AND n.kind = k.kind AND n.name = k.name)
@@ -51,7 +51,7 @@ function tooMuch(schema: string): string {
     ORDER BY n.day, n.kind, n.key_id, n.model LIMIT ${MAX_DIFFERENCES}`;
 }
 
-/** `sealed`: not 0 where rows were dropped, whose names nobody knows any more. */
+/** Days with sums. `sealed` is not 0 if rows of the day were dropped: the names in those rows are lost. */
 function days(schema: string): string {
   return `SELECT d.day, (SELECT count(*) FROM ${schema}sealed_days s WHERE s.day = d.day) AS sealed
     FROM (SELECT day FROM ${schema}usage_days UNION SELECT day FROM ${schema}usage_name_days) d ORDER BY d.day`;

@@ -1,4 +1,4 @@
-/** Opens a state file to look at it, and leaves its folder as it was. */
+/** Opens a state file for reading without changing its folder. */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Row } from './checks.ts';
@@ -8,10 +8,10 @@ export type Statement = Database.Statement<unknown[], Row>;
 
 const LOCK_WAIT_MS = 5_000;
 
-/** Integers are read as bigints. Throws what SQLite throws. */
+/** Reads integers as bigints. Throws SQLite's errors. */
 export function openToLook(path: string): Sqlite {
-  // A read-only connection leaves the log and its index behind. Another one removes them at its end, which changes the file if
-  // the log was there before.
+  // A read-only connection leaves the WAL and its index behind; a writable one deletes them on close. So the connection is
+  // read-only exactly if a WAL exists.
   const readonly = existsSync(`${path}-wal`);
   return new Database(path, { readonly, fileMustExist: true, timeout: LOCK_WAIT_MS }).defaultSafeIntegers();
 }

@@ -1,7 +1,7 @@
 /** Ranges of level ids, so that one query sorts a bounded number of them. */
 import type { AuditDialect, Queries } from './checks.ts';
 
-/** The condition that the id of a level, in this column, is in the range. */
+/** Returns an SQL condition: the level id in `column` is in the range. */
 export type Range = (column: string) => string;
 
 export const ALL_LEVELS: Range = () => 'true';

@@ -1,4 +1,4 @@
-/** What holds for every row of the journal, and for the sums of rows: in SQL that both stores understand. */
+/** Rules for every journal row and for sums of rows, in SQL that both stores accept. */
 import { MAX_NANOS, type Row } from './checks.ts';
 
 /** Conditions that no valid row meets, and how to describe a row that meets one. */
@@ -32,22 +32,22 @@ const INVALID: readonly (readonly [condition: string, description: string])[] = 
 ];
 
 const CONDITIONS = INVALID.map(([condition]) => `(${condition})`);
-/** Met by a row that is not valid. */
+/** True for an invalid row. */
 export const IS_INVALID = CONDITIONS.join(' OR ');
 
-/** Columns that say which conditions a row meets: 1 for those. `isMet` makes a number of a condition. */
+/** Columns with 1 for each condition that the row meets. `isMet` turns a condition into a number. */
 export function faultColumns(isMet: (condition: string) => string): string {
   return CONDITIONS.map((condition, i) => `${isMet(condition)} AS invalid${i}`).join(', ');
 }
 
-/** What is wrong with a row that has its `request_id` and the columns of {@link faultColumns}. */
+/** Describes the faults of a row with `request_id` and the columns of {@link faultColumns}. */
 export function rowDifferences({ request_id: id, ...conditions }: Readonly<Record<string, unknown>>): string[] {
   return INVALID.flatMap(([, description], i) =>
     conditions[`invalid${i}`] === 1n ? [`request ${id} ${description}`] : [],
   );
 }
 
-/** What the sums are kept by, next to the day or month, and what is summed. */
+/** Keys of the sums, next to the day or month, and the summed figures. */
 export const NAMES = ['key_id', 'model', 'source'] as const;
 export const FIGURES = [
   'requests',
@@ -69,14 +69,14 @@ export const FIGURES_OF_ROW = FIGURES.map((figure) => `${FIGURE_OF_ROW[figure] ?
 export const SUMS_OF_ROWS = FIGURES.map((figure) => `sum(${FIGURE_OF_ROW[figure] ?? figure}) AS ${figure}`).join(', ');
 
 export const SUMS = FIGURES.map((figure) => `sum(${figure}) AS ${figure}`).join(', ');
-/** Of a join: `e_…` is what is expected, and `s_…` what is stored; NULL where there is no such row. */
+/** Columns of a join: `e_…` is expected, `s_…` is stored. NULL for a missing row. */
 export const COMPARED_FIGURES = ['e', 's']
   .flatMap((side) => FIGURES.map((figure) => `${side}.${figure} AS ${side}_${figure}`))
   .join(', ');
 
 /**
- * The sums of both sides by their keys: `e_…` of the expected rows and `s_…` of the stored ones; NULL where a side has no
- * row. One pass over both: SQLite has no index for a full join, which would take quadratic time.
+ * The sums of both sides by key: `e_…` expected, `s_…` stored, NULL if the side has no row. A union reads each side once; a full
+ * join without an index takes quadratic time in SQLite.
  */
 export function sumsOfSides(
   keys: readonly string[],
@@ -99,10 +99,7 @@ const SIDES = ['e', 's'] as const;
 
 export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;
 
-/**
- * How the stored sums of a period differ from those of the journal. `name` says which: the period,
- * the key, the model and the source. Undefined: there are none.
- */
+/** Differences between the stored sums and those in the journal; `undefined` means no rows. `name` identifies the sums in messages. */
 export function sumDifferences(
   name: string,
   stored: SumFigures | undefined,
@@ -115,7 +112,7 @@ export function sumDifferences(
   });
 }
 
-/** The same of a row with {@link COMPARED_FIGURES}; `keys` are the columns of its name. */
+/** Like {@link sumDifferences}, for a row with {@link COMPARED_FIGURES}; `keys` are the columns of its name. */
 export function differencesIn(row: Row, keys: readonly string[]): string[] {
   const figures = (side: 's' | 'e') =>
     row[`${side}_requests`] === null

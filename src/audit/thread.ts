@@ -1,4 +1,4 @@
-/** Audits one state file in a thread of its own, and says how far it is. */
+/** Worker thread that audits one state file and reports its progress. */
 import { parentPort } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { audit } from './audit.ts';
@@ -10,6 +10,6 @@ export interface AuditCalls {
 }
 
 if (parentPort !== null) {
-  const port = new Port<AuditCalls, AuditOptions>(parentPort, 'whoever audits');
+  const port = new Port<AuditCalls, AuditOptions>(parentPort, 'the caller of the audit');
   port.serve({ audit: async (path) => audit(path, { onProgress: (read, of) => port.tell('onProgress', read, of) }) });
 }

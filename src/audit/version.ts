@@ -1,4 +1,4 @@
-/** What a state file is, before its contents are looked at. */
+/** Identifies a state file by its header. */
 import { openToLook, type Sqlite } from './open.ts';
 import { KNOWN_VERSION } from './sqlite/auditor.ts';
 
@@ -14,7 +14,7 @@ export type FoundVersion =
 /** The schema version that this program writes. */
 export const newestVersion = Number(KNOWN_VERSION);
 
-/** Reads the header of a state file, and changes nothing. */
+/** Reads the application id and schema version of a state file without changing it. */
 export function readVersion(path: string): FoundVersion {
   let database: Sqlite | undefined;
   try {

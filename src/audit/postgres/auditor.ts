@@ -1,4 +1,4 @@
-/** The checks of a shared state. */
+/** Audits a PostgreSQL database. */
 import { UserError } from '../../core/errors.ts';
 import { commonChecks, journalDays } from '../auditor.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { DatabaseWalk } from './journal.ts';
 import { heldCheck, logCheck, lossCheck, lostHolds, partitionsCheck } from './shared.ts';
 
-/** The version of the tables that this auditor can read. */
+/** The schema version that this auditor can read. */
 const KNOWN_VERSION = 3;
 
 const DIALECT: AuditDialect = {
@@ -26,14 +26,14 @@ const DIALECT: AuditDialect = {
   tablesOfKeys: ['usage_days', 'holds', 'refusals', 'listings', 'kept_responses'],
 };
 
-/** The key of the table allows the same request twice, admitted at different times. */
+/** Finds duplicates: the primary key includes the time of admission, so it permits two rows of one request. */
 const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY request_id HAVING count(*) > 1';
-/** Not known to a role that may not use the sequence, nor before its first number. */
+/** NULL if the role may not use the sequence, or before the first value. */
 const LAST_ID = `SELECT last_value FROM pg_sequences WHERE schemaname = 'inf_gw' AND sequencename = 'journal_ids'`;
 
 /**
- * Audits the tables of a shared state. `read` runs a query: all of them in one transaction that sees
- * one moment, so gateways may be running. Rejects with a UserError, and with what `read` rejects with.
+ * Audits the tables of a PostgreSQL database. `read` must run all queries in one repeatable-read transaction, so gateways may keep
+ * running. Rejects with a UserError or with the error of `read`.
  */
 export async function auditDatabase(read: Read, options: AuditOptions): Promise<Check[]> {
   const answer = async <Result>(queries: Queries<Result>): Promise<Result> => {
@@ -67,7 +67,7 @@ async function assertKnownVersion(read: Read): Promise<void> {
   throw new UserError(`the tables have version ${newest?.version}; this inf-gw audits version ${KNOWN_VERSION}`);
 }
 
-/** No request has two rows, and the next row gets an id that is larger than all others. */
+/** Each request has one row, and the sequence is not behind the largest id. */
 async function idDifferences(read: Read, newestId: bigint): Promise<string[]> {
   const twice = await read(`${TWICE} LIMIT ${MAX_DIFFERENCES}`);
   const [sequence] = await read(LAST_ID);

@@ -1,6 +1,6 @@
 /**
- * Reads the journal of a shared state: checks the rows of each day, and compares the sums of each
- * month with those stored. The database adds up and compares; only what differs is read.
+ * Checks the journal rows of each day in PostgreSQL, and compares the sums of each month with the stored sums. The database sums
+ * and compares; only differences are read.
  */
 import { DAY_MS } from '../../core/clock.ts';
 import { type AuditOptions, JournalFindings, MAX_DIFFERENCES, type Read } from '../checks.ts';
@@ -25,12 +25,12 @@ const INVALID_ROWS = `SELECT request_id, ${faultColumns((condition) => `(${condi
 const ANY_MONTHS = `SELECT DISTINCT substr(day, 1, 7) AS month FROM inf_gw.usage_days
   UNION SELECT month FROM inf_gw.usage_months UNION SELECT substr(day, 1, 7) FROM inf_gw.sealed_days`;
 
-/** The columns of the journal have the collation of the database, and those of the sums have not. */
+/** The journal has the database's collation, the sums have collation C; `COLLATE "C"` makes them comparable. */
 const SUMMED = `SELECT to_char(to_timestamp(n * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C" AS day, ${SUM_COLUMNS}
   FROM (SELECT admitted_at_ms / ${DAY_MS} AS n, key_id, model COLLATE "C" AS model, source COLLATE "C" AS source,
       ${SUMS_OF_ROWS} FROM inf_gw.journal WHERE ${IN_RANGE} GROUP BY 1, 2, 3, 4) j`;
 
-/** What the rows of a month ($1, $2) and the sealed days of it ($3) come to, and where the stored sums differ. */
+/** Expected sums of a month, from its rows ($1 to $2) and its sealed days ($3), and their differences from the stored sums. */
 const MONTH = `WITH ended AS MATERIALIZED (${SUMMED}),
   sealed AS (SELECT day, ${SUM_COLUMNS} FROM inf_gw.sealed_days WHERE substr(day, 1, 7) = $3),
   by_day AS MATERIALIZED (SELECT day AS period, ${NAMES.join(', ')}, ${SUMS}
@@ -58,7 +58,7 @@ export class DatabaseWalk {
   readonly #read: Read;
   readonly #options: AuditOptions;
   readonly #found = new JournalFindings();
-  /** The largest id of a row. */
+  /** The largest row id. */
   newestId = 0n;
 
   constructor(read: Read, options: AuditOptions) {
@@ -66,7 +66,7 @@ export class DatabaseWalk {
     this.#options = options;
   }
 
-  /** `daysOfJournal`: when each day begins that has rows. */
+  /** `daysOfJournal`: the start of each day with rows. */
   async run(daysOfJournal: readonly number[]): Promise<JournalFindings> {
     const [journal] = await this.#read('SELECT count(*) AS rows FROM inf_gw.journal');
     const total = Number(journal?.rows);
@@ -120,7 +120,7 @@ export class DatabaseWalk {
   }
 }
 
-/** The moments at which a month begins and ends. What is no month has none in between. */
+/** Start and end of a month. An invalid month gets an empty range. */
 function rangeOf(month: string): [number, number] {
   const start = Date.parse(`${month}-01T00:00:00Z`);
   if (Number.isNaN(start)) return [0, 0];

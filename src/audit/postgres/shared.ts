@@ -1,4 +1,4 @@
-/** Checks of what only a shared state has: the sum of all holds, the log and what is lost of it, and partitions. */
+/** Checks specific to PostgreSQL: the sum of all holds, the log, lost log entries, and partitions. */
 import { isoTime } from '../../core/clock.ts';
 import { lossOf, lossText } from '../../core/log-loss.ts';
 import { formatUsd } from '../../core/money.ts';
@@ -6,7 +6,7 @@ import { counted } from '../../core/plural.ts';
 import { program } from '../../core/program.ts';
 import { type Check, check, MAX_DIFFERENCES, type Read, type Row } from '../checks.ts';
 
-/** The account knows the sum of all holds. */
+/** `account.held_nanos` is the sum of all holds. */
 export async function heldCheck(read: Read): Promise<Check> {
   const [figures] = await read(`SELECT (SELECT coalesce(sum(held_nanos), 0) FROM inf_gw.account) AS held,
     coalesce(sum(hold_nanos), 0) AS expected, count(*) AS rows FROM inf_gw.holds`);
@@ -20,7 +20,7 @@ export async function heldCheck(read: Read): Promise<Check> {
   );
 }
 
-/** Each hold is of a gateway that is known. */
+/** Each hold belongs to a registered gateway. */
 export async function lostHolds(read: Read): Promise<string[]> {
   const lost = await read(`SELECT request_id, node_id::bigint AS node_id FROM inf_gw.holds h
     WHERE NOT EXISTS (SELECT FROM inf_gw.nodes n WHERE n.id = h.node_id)`);
@@ -31,11 +31,11 @@ export async function lostHolds(read: Read): Promise<string[]> {
 
 const LOG = `SELECT a.seq AS last, (SELECT coalesce(max(l.seq), a.seq) FROM inf_gw.log l) AS newest, (SELECT count(*) FROM inf_gw.log) AS entries,
   (SELECT coalesce(max(l.seq) - min(l.seq) + 1, 0) FROM inf_gw.log l) AS numbers FROM inf_gw.account a`;
-/** A gateway that lives writes within moments what it has decided. */
+/** Unwritten decisions whose log entries are gone. A running gateway writes its decisions within moments. */
 const UNWRITTEN = `SELECT p.asked_seq, n.name FROM inf_gw.positions p LEFT JOIN inf_gw.nodes n ON n.id = p.node_id
   WHERE p.asked_seq > p.written_seq AND NOT EXISTS (SELECT FROM inf_gw.log l WHERE l.seq = p.asked_seq) ORDER BY 1 LIMIT ${MAX_DIFFERENCES}`;
 
-/** The log has no gaps, it ends where the account says, and has all entries whose decisions are not written. */
+/** The log has no gaps, ends at the account's sequence number, and still has every entry whose decisions are unwritten. */
 export async function logCheck(read: Read): Promise<Check> {
   const [{ last, newest, entries, numbers } = {} as Row] = await read(LOG);
   const lost = await read(UNWRITTEN);
@@ -48,7 +48,7 @@ export async function logCheck(read: Read): Promise<Check> {
   ]);
 }
 
-/** The database has all that clients were promised, or an operator knows what it has lost: nobody can mend that. */
+/** Entries lost by the database after clients got their answers. They cannot be restored, only accepted by an operator. */
 export async function lossCheck(read: Read): Promise<Check> {
   const losses = (await read('SELECT * FROM inf_gw.losses ORDER BY found_us, node')).map(lossOf);
   const accept = `\`${program()} audit --accept-losses\` takes note of it`;
@@ -62,11 +62,11 @@ export async function lossCheck(read: Read): Promise<Check> {
 const OTHER = 'journal_other';
 const PARTITIONS = `SELECT c.relname::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bound
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'inf_gw.journal'::regclass ORDER BY 1`;
-/** Months that are still to come get a partition only if none of their rows is elsewhere. */
+/** Rows of this or a later month in the default partition: they prevent the creation of that month's partition. */
 const STRAY = `SELECT count(*) AS rows FROM inf_gw.${OTHER}
   WHERE admitted_at_ms >= extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC'))::bigint * 1000`;
 
-/** Each partition of the journal has the month of its name, and one has what is of no month. */
+/** Each partition has the bounds of the month in its name, and a default partition exists. */
 export async function partitionsCheck(read: Read): Promise<Check> {
   const partitions = await read(PARTITIONS);
   const differences = partitions.flatMap(({ name, bound }) =>
@@ -81,7 +81,7 @@ export async function partitionsCheck(read: Read): Promise<Check> {
   return check('partitions', partitions.length, differences);
 }
 
-/** As PostgreSQL prints it. */
+/** The bound of a partition, spelled like `pg_get_expr`. */
 function boundOf(name: string): string | undefined {
   if (name === OTHER) return 'DEFAULT';
   const [, year, month] = /^journal_(\d{4})_(\d{2})$/.exec(name) ?? [];

@@ -1,4 +1,4 @@
-/** The checks of a state file. */
+/** Audits a state file. */
 import { UserError } from '../../core/errors.ts';
 import { commonChecks, journalDays } from '../auditor.ts';
 import { type AuditDialect, type AuditOptions, type Check, check, type Queries, type Row } from '../checks.ts';

@@ -1,7 +1,4 @@
-/**
- * Reads the journal day by day: checks each row, and compares the sums of each day and month with
- * those stored.
- */
+/** Checks the journal day by day: each row, and the stored sums of each day and month. */
 import { DAY_MS } from '../../core/clock.ts';
 import { JournalFindings, type Row } from '../checks.ts';
 import type { Sqlite, Statement } from '../open.ts';
@@ -12,7 +9,7 @@ const SUMS_OF_JOURNAL = `SELECT key_id, model, source, ${SUMS_OF_ROWS}
   FROM journal WHERE admitted_at_ms >= ? AND admitted_at_ms < ? GROUP BY key_id, model, source`;
 const SUMS_OF_SEALS = `SELECT ${SUM_COLUMNS} FROM sealed_days WHERE day = ?`;
 
-/** `days`: when each day begins that has rows. `onProgress` is told how many of them were read. */
+/** `days`: the start of each day with rows. `onProgress` gets the number of rows read. */
 export function walkJournal(
   database: Sqlite,
   days: readonly number[],
@@ -91,7 +88,7 @@ class JournalWalk {
     this.#ofMonth.clear();
   }
 
-  /** Compares the stored sums of months that have no day. */
+  /** Compares the stored sums of months without any day. */
   #strayMonths(): void {
     const strays = this.#all(
       `SELECT DISTINCT month FROM usage_months WHERE month NOT IN

@@ -1,7 +1,4 @@
-/**
- * Sums by key, model and source, added up from the journal and compared with those stored in the
- * file.
- */
+/** Sums by key, model and source from the journal, compared with the sums stored in the file. */
 import type { Row } from '../checks.ts';
 import type { Sqlite } from '../open.ts';
 import { FIGURES, NAMES, SUM_COLUMNS, SUMS, type SumFigures, sumDifferences } from '../rows.ts';
@@ -34,7 +31,7 @@ export class Sums {
     this.#database.exec(`DELETE FROM ${this.#table}`);
   }
 
-  /** Adds the rows of a query, which must have the columns in SUM_COLUMNS. */
+  /** Adds the rows of a query with the columns in SUM_COLUMNS. */
   add(query: string, ...parameters: (string | number)[]): void {
     const additions = FIGURES.map((figure) => `${figure} = ${figure} + excluded.${figure}`).join(', ');
     this.#database
@@ -54,7 +51,7 @@ export class Sums {
     return Number(this.#database.prepare<unknown[], Row>(sql).get(period)?.rows);
   }
 
-  /** How the stored sums of a period differ: wrong, missing, or without a row in the journal. */
+  /** Differences between stored and expected sums of a period: wrong, missing, or without a row in the journal. */
   differences(period: string): string[] {
     const expected = `SELECT ${SUM_COLUMNS} FROM ${this.#table}`;
     const stored = this.#storedSums();
@@ -67,7 +64,7 @@ export class Sums {
     ];
   }
 
-  /** Days have several where requests of a key were booked to several groups. */
+  /** Grouped, because a day has several rows if requests of one key were booked to several groups. */
   #storedSums(): string {
     const names = NAMES.join(', ');
     return `SELECT ${names}, ${SUMS} FROM ${this.#stored} WHERE ${this.#period} = ? GROUP BY ${names}`;
