@@ -1,4 +1,4 @@
-/** Takes deliveries to one target from the outbox, one after the other: a target that hangs delays no other. */
+/** Delivers queued alerts to one target, one at a time. Each target has its own courier, so a hung target delays no other. */
 import type { AlertTarget } from '../core/alert-targets.ts';
 import type { Alerts } from '../state/alert-book.ts';
 import type { DeliveryResult } from '../state/alerts.ts';
@@ -7,7 +7,7 @@ import type { AlertEvent, Answer } from './event.ts';
 import { pauseMs } from './retry.ts';
 import { targetId } from './target-id.ts';
 
-/** Longer than an attempt takes. After that another gateway may try. */
+/** Lease of a delivery, longer than an attempt. After it another gateway may retry. */
 const LEASE_MS = 3 * ATTEMPT_MS;
 
 export interface CourierEvents {
@@ -20,7 +20,7 @@ export class Courier {
   readonly #outbox: Pick<Alerts, 'claim' | 'settle'>;
   readonly #owner: string;
   readonly #events: CourierEvents;
-  /** The end of what it is doing; undefined while it does nothing. */
+  /** The current run; undefined while idle. */
   #run: Promise<void> | undefined;
   #isClosed = false;
 
@@ -33,7 +33,7 @@ export class Courier {
     this.#events = events;
   }
 
-  /** Delivers what is due, unless it does so already. Errors of the state end the run; the next one tries again. */
+  /** Starts delivering due alerts, unless a run is in progress. A store error ends the run; the next wake retries. */
   wake(): void {
     if (this.#isClosed) return;
     this.#run ??= this.#deliverAll()
@@ -43,7 +43,7 @@ export class Courier {
       });
   }
 
-  /** Begins nothing more, and waits for the attempt that it is making. */
+  /** Starts no further delivery, and waits for the current attempt. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#run;

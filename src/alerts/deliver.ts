@@ -1,4 +1,4 @@
-/** Delivers an event to a target, in bounded time. */
+/** Delivers an event to a webhook or a command within a time limit. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AlertTarget, CommandTarget } from '../core/alert-targets.ts';
@@ -7,10 +7,10 @@ import { within } from '../core/within.ts';
 import type { Answer } from './event.ts';
 import { postTo } from './webhook.ts';
 
-/** How long one attempt may take. */
+/** Maximum duration of one attempt. */
 export const ATTEMPT_MS = 10_000;
 
-/** Never rejects. `event` is JSON. */
+/** Delivers an event in JSON. Never rejects. */
 export async function deliver(target: AlertTarget, event: string, timeoutMs = ATTEMPT_MS): Promise<Answer> {
   if (target.missingVariable !== undefined) {
     return { isDelivered: false, text: `not sent: the variable ${target.missingVariable} is not set` };
@@ -23,21 +23,21 @@ export async function deliver(target: AlertTarget, event: string, timeoutMs = AT
   }
 }
 
-/** How much is kept of what a command says on stderr, in characters. */
+/** Maximum length of a command's stderr in the result, in characters. */
 const MAX_WORDS = 200;
-/** How long to wait for its last words: what it has left behind may keep the pipe open. */
+/** How long to wait for the end of stderr, which background children of the command may keep open. */
 const LAST_WORDS_MS = 500;
 
-/** Runs it with an event, given as JSON. Never rejects. What it has started itself ends with it. */
+/** Runs a command with an event in JSON on stdin. Kills its whole process group after the time limit. Never rejects. */
 async function runWith({ words }: CommandTarget, event: string, timeoutMs: number): Promise<Answer> {
   const [program = '', ...rest] = words;
-  // A group of its own, so that a shell's children can be ended as well.
+  // Detached, so that the command leads its own process group and its children can be killed with it.
   const child = spawn(program, rest, { stdio: ['pipe', 'ignore', 'pipe'], detached: true });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
     said = (said + piece).slice(-MAX_WORDS);
   });
-  // It need not read the event.
+  // EPIPE: the command need not read the event.
   child.stdin.on('error', () => {});
   child.stdin.end(`${event}\n`);
   let isLate = false;
@@ -67,6 +67,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended.
+    // ESRCH: the group has already exited.
   }
 }

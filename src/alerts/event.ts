@@ -1,4 +1,4 @@
-/** What an alert says: as JSON for programs, and as a message of Slack. Pure. */
+/** Format of alerts: JSON for programs, and messages for Slack. */
 import type { AlertFormat } from '../core/alert-targets.ts';
 import { isoTime } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
@@ -15,7 +15,7 @@ export type AlertKind =
 
 export type Severity = 'info' | 'warning' | 'critical';
 
-/** The worst first. */
+/** The most severe first. */
 export const SEVERITIES: readonly Severity[] = ['critical', 'warning', 'info'];
 
 export interface AlertFacts {
@@ -23,23 +23,23 @@ export interface AlertFacts {
   readonly severity: Severity;
   /** A sentence for people, without a full stop. */
   readonly text: string;
-  /** The key that it is about; undefined if it is about something else, or about the account. */
+  /** The affected key, if any. */
   readonly key?: { readonly id: string; readonly name: string } | undefined;
-  /** The same of a group. */
+  /** The affected group, if any. */
   readonly group?: { readonly id: string; readonly name: string } | undefined;
   readonly upstream?: string | undefined;
-  /** Decimal strings, times and codes. Null where there is none. */
+  /** Decimal strings, times and codes; null for missing values. */
   readonly figures: Readonly<Record<string, string | null>>;
 }
 
-/** An event as receivers get it. */
+/** An event as sent to receivers. */
 export interface AlertEvent {
-  /** The same in every attempt to deliver it. */
+  /** Equal in all delivery attempts. */
   readonly id: string;
   readonly kind: AlertKind;
   readonly severity: Severity;
   readonly at: string;
-  /** The name of the gateway that tells it. */
+  /** The name of the sending gateway. */
   readonly gateway: string;
   readonly text: string;
   readonly key: { readonly id: string; readonly name: string } | null;
@@ -64,13 +64,13 @@ export function eventOf(facts: AlertFacts, gateway: string, nowMs: number): Aler
   };
 }
 
-/** What `alerts test` sends. */
+/** The event sent by `alerts test`. */
 export function testEvent(gateway: string, nowMs: number): AlertEvent {
   const text = 'this is a test: alerts reach this place';
   return eventOf({ kind: 'test', severity: 'info', text, figures: {} }, gateway, nowMs);
 }
 
-/** The body of a webhook's request, from an event as JSON. */
+/** Returns the body of a webhook request for an event in JSON. */
 export function bodyFor(format: AlertFormat, event: string): string {
   switch (format) {
     case 'json':
@@ -82,14 +82,14 @@ export function bodyFor(format: AlertFormat, event: string): string {
   }
 }
 
-/** These begin links and mentions there: a key may be called `<!channel>`. */
+/** Escapes link and mention syntax: a key may be named `<!channel>`. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** What came of an attempt to deliver an event. */
+/** Result of a delivery attempt. */
 export interface Answer {
   readonly isDelivered: boolean;
-  /** For operators, in a few words, and with nothing that is secret. */
+  /** Short result for operators, without secrets. */
   readonly text: string;
 }

@@ -1,4 +1,4 @@
-/** Reads from the state what alerts are judged by. */
+/** Reads the spending of keys, groups and the account from the state. */
 import { type BudgetSpend, fixedSpend } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
 import { forecastCredit } from '../operator/forecast.ts';
@@ -10,7 +10,7 @@ import type { MonthFigures } from '../state/usage.ts';
 import type { AccountMoney, Money, OwnerMoney } from './observation.ts';
 import type { Pace } from './pace.ts';
 
-/** The name of the monthly spend limit among the budgets. */
+/** Period name of the monthly spending limit. */
 const MONTH = 'month';
 
 type MoneyState = Pick<OpenState, 'keys' | 'groups' | 'levels' | 'usage' | 'alerts'>;
@@ -25,7 +25,7 @@ export async function readMoney(
   return { owners, account: await readAccount(state, isCreditEnforced, pace, nowMs) };
 }
 
-/** Keys that can spend and have a limit. */
+/** Enabled keys with a spending limit. */
 async function readKeys({ keys, usage, levels }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
   const limited = (await keys.list({ withDeleted: false })).filter((key) => isLimited(key, nowMs));
   if (limited.length === 0) return [];
@@ -41,7 +41,7 @@ async function readKeys({ keys, usage, levels }: MoneyState, nowMs: number): Pro
   return limited.map((key) => ownerMoney('key', key, spends.get(key.id), months.get(key.id), nowMs));
 }
 
-/** Groups that can spend and have a limit. */
+/** Enabled groups with a spending limit. */
 async function readGroups({ groups, levels }: MoneyState, nowMs: number): Promise<OwnerMoney[]> {
   const limited = (await groups.list()).filter(({ state, ...terms }) => state === 'enabled' && isBounded(terms));
   if (limited.length === 0) return [];
@@ -54,7 +54,6 @@ function isLimited({ state, expiresAtMs, ...terms }: KeyRecord, nowMs: number): 
   return state === 'enabled' && (expiresAtMs === null || expiresAtMs > nowMs) && isBounded(terms);
 }
 
-/** Whether something bounds what it spends. */
 function isBounded({ spendLimitNanos, budgets }: Pick<LevelTerms, 'spendLimitNanos' | 'budgets'>): boolean {
   return spendLimitNanos !== null || budgets.length > 0;
 }

@@ -1,4 +1,4 @@
-/** Decides what is news: compares what is seen with the last alert about each subject. Pure. */
+/** Compares observations with the last alert about each subject, and decides which new alerts to send. Pure. */
 import { type BudgetSpend, parsePeriod } from '../core/budgets.ts';
 import { DAY_MS, isoTime } from '../core/clock.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
@@ -9,33 +9,33 @@ import type { MarkChange, StoredMark } from '../state/alerts.ts';
 import type { AlertFacts } from './event.ts';
 import type { AccountMoney, Money, ObservedUpstream, OwnerMoney, RefusedForMoney } from './observation.ts';
 
-/** Shares of a budget that are told when they are reached, in percent. */
+/** Alert thresholds as shares of a budget, in percent. */
 export const LEVELS = [80, 95, 100] as const;
-/** A level is told again only after the share was this much below it, in percent. */
+/** Hysteresis: a threshold is re-armed once the share is this much below it, in percent. */
 export const SLACK = 5;
-/** Credit that ends sooner is told, and told again only after it would have lasted longer than the second figure. */
+/** Remaining time of the credit that triggers an alert, and the remaining time that re-arms it. */
 const SHORT_RUNWAY_MS = DAY_MS;
 const LONG_RUNWAY_MS = 1.5 * DAY_MS;
-/** So many attempts, all of them failed, are an upstream that is down, whatever its circuit breaker says. */
+/** Minimum number of attempts, all failed, that mark an upstream as down even if its circuit breaker is closed. */
 const ALL_FAILED = 3;
-/** The least time between two messages that the same thing has gone wrong, in milliseconds. */
+/** Minimum time between two alerts about the same fault, in milliseconds. */
 export const REST_MS = 5 * 60_000;
-/** The same for the runway, whose pace changes with the time of day. */
+/** Minimum time between runway alerts. It is longer, because the spending rate changes with the time of day. */
 export const RUNWAY_REST_MS = DAY_MS;
-/** Refusals are told again only after there were none for so long. */
+/** Time without refusals after which the next refusal causes an alert again. */
 export const QUIET_MS = 10 * 60_000;
-/** How long before its end a mark that refusals keep is put off: not with each of them. */
+/** Remaining time at which a refusal extends its mark. Extending it with every refusal would cost a write each. */
 const EXTEND_MS = QUIET_MS / 2;
 
 export type Marks = ReadonlyMap<string, StoredMark>;
 
-/** A change of a mark, and what is told with it. */
+/** Change of a mark, with its alert if any. */
 export interface Verdict {
   readonly change: MarkChange;
   readonly facts: AlertFacts | undefined;
 }
 
-/** The verdicts on balances and budgets, and on marks of budgets that are gone. */
+/** Judges credit and budgets, and removes the marks of deleted budgets. */
 export function judgeMoney({ owners, account }: Money, marks: Marks, nowMs: number): Verdict[] {
   const seen = new Set<string>();
   const subjects = owners.flatMap((owner) =>
@@ -59,7 +59,7 @@ function judgeBudget(
 ): Verdict | undefined {
   const { period, limitNanos, chargedNanos, resetsAtMs } = budget;
   const isSliding = parsePeriod(period)?.kind === 'sliding';
-  // What slides or never ends is one span.
+  // Sliding and total budgets have a single span.
   const span = isSliding || resetsAtMs === null ? '' : String(resetsAtMs);
   return judgeShare({ subject, span, spentNanos: chargedNanos, limitNanos }, marks, nowMs, (level) => ({
     kind: 'budget',
@@ -76,7 +76,7 @@ function judgeBudget(
   }));
 }
 
-/** How much is used of the credit that there was when some was last added. */
+/** Judges the share spent of the credit, measured from the last credit entry. */
 function judgeCredit({ entry, creditNanos, balanceNanos }: AccountMoney, marks: Marks, nowMs: number) {
   const share = {
     subject: 'account/credit',
@@ -104,20 +104,20 @@ function shareText(level: number, limitNanos: Nanos): string {
 
 interface Share {
   readonly subject: string;
-  /** In another span all levels are news. */
+  /** A new span resets all thresholds. */
   readonly span: string;
   readonly spentNanos: Nanos;
   readonly limitNanos: Nanos;
 }
 
-/** Tells the highest level that is reached, once; and takes back what is told where the share has fallen well below. */
+/** Reports the highest threshold reached, once per span. Re-arms thresholds after the share has fallen {@link SLACK} below them. */
 function judgeShare(
   { subject, span, spentNanos, limitNanos }: Share,
   marks: Marks,
   nowMs: number,
   facts: (level: number) => AlertFacts,
 ): Verdict | undefined {
-  // Nothing can be spent of a limit of 0, which is set to stop a key.
+  // A limit of 0 blocks the key on purpose.
   if (limitNanos <= 0n) return undefined;
   const mark = marks.get(subject);
   const told = mark?.span === span ? Number(mark.value) : 0;
@@ -133,7 +133,7 @@ function judgeShare(
   return undefined;
 }
 
-/** The highest level that is reached; 0 below all of them. */
+/** Returns the highest threshold reached, or 0. */
 export function levelOf(spentNanos: Nanos, limitNanos: Nanos): number {
   return LEVELS.findLast((level) => spentNanos * 100n >= limitNanos * BigInt(level)) ?? 0;
 }
@@ -148,7 +148,7 @@ function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Mar
     revision,
     mark: { span: entry, value, toldAtMs, untilMs: null },
   });
-  // Where nothing is free the other subjects tell it.
+  // An exhausted credit is reported by the other subjects.
   if (forecast?.kind === 'ends' && forecast.inMs < SHORT_RUNWAY_MS) {
     if (isTold || (mark?.span === entry && nowMs - mark.toldAtMs < RUNWAY_REST_MS)) return undefined;
     const left = duration(forecast.inMs / 1_000);
@@ -169,7 +169,7 @@ function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Mar
   return undefined;
 }
 
-/** An upstream goes down at once, and comes up when requests have succeeded there again. */
+/** An upstream is down at once, and up again after recent requests have succeeded. */
 export function judgeUpstreams(upstreams: readonly ObservedUpstream[], marks: Marks, nowMs: number): Verdict[] {
   return upstreams.flatMap((upstream) => judgeUpstream(upstream, marks, nowMs) ?? []);
 }
@@ -201,7 +201,7 @@ function judgeUpstream(upstream: ObservedUpstream, marks: Marks, nowMs: number):
   }
   if (isUp && !isDown && wasDown) {
     const text = `the upstream ${upstream.upstream} is up again`;
-    // The rest counts from the message that it was down.
+    // REST_MS counts from the "down" alert.
     return {
       change: change('up', mark.toldAtMs),
       facts: { kind: 'upstream_up', severity: 'info', text, ...about, figures },
@@ -210,7 +210,7 @@ function judgeUpstream(upstream: ObservedUpstream, marks: Marks, nowMs: number):
   return undefined;
 }
 
-/** Refusals are told when they begin. `nameOf`: the name of a key. */
+/** Reports refusals when they begin. `nameOf` returns the name of a key. */
 export function judgeRefusals(
   refusals: readonly RefusedForMoney[],
   marks: Marks,
@@ -226,7 +226,7 @@ function judgeRefusal(
   nowMs: number,
   nameOf: (keyId: string) => string | undefined,
 ): Verdict | undefined {
-  // Credit is the account's, whichever key is refused for it. A limit may be that of a group or an end user as well.
+  // Credit belongs to the account, so all keys share one subject. A spending limit may also belong to a group or an end user.
   const subject = code === 'insufficient_credit' ? 'refused/credit' : `refused/${keyId ?? 'unknown'}`;
   const mark = marks.get(subject);
   const untilMs = nowMs + QUIET_MS;
@@ -253,7 +253,7 @@ function judgeRefusal(
   };
 }
 
-/** Marks of refusals that have ended, and so count no longer. */
+/** Removes the marks of ended refusals. */
 export function endedRefusals(marks: Marks, nowMs: number): Verdict[] {
   return [...marks]
     .filter(([, { untilMs }]) => untilMs !== null && untilMs <= nowMs)

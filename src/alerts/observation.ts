@@ -1,9 +1,9 @@
-/** What alerts are judged by: figures of the state, and what the threads of a gateway see. */
+/** Input of the judge: figures from the state, and observations of the gateway's threads. */
 import type { BudgetSpend } from '../core/budgets.ts';
 import type { Nanos } from '../core/money.ts';
 import type { CreditForecast } from '../operator/forecast.ts';
 
-/** A key or a group, and what it has spent of each of its budgets; the limit of the month is one of them. */
+/** A key or group with its spending per budget, including the monthly limit. */
 export interface OwnerMoney {
   readonly kind: 'key' | 'group';
   readonly id: string;
@@ -14,7 +14,7 @@ export interface OwnerMoney {
 export interface AccountMoney {
   /** Changes whenever credit is added or removed. */
   readonly entry: string;
-  /** The balance after the last credit entry, and what is left of it. */
+  /** The balance after the last credit entry, and the current balance. */
   readonly creditNanos: Nanos;
   readonly balanceNanos: Nanos;
   readonly forecast: CreditForecast | undefined;
@@ -22,11 +22,11 @@ export interface AccountMoney {
 
 export interface Money {
   readonly owners: readonly OwnerMoney[];
-  /** Undefined where credit is not enforced, or was never added. */
+  /** Undefined if credit is not enforced or was never added. */
   readonly account: AccountMoney | undefined;
 }
 
-/** What a gateway sees of an upstream. */
+/** State of an upstream, as observed by one gateway. */
 export interface ObservedUpstream {
   readonly upstream: string;
   readonly provider: string;
@@ -34,31 +34,31 @@ export interface ObservedUpstream {
   /** Attempts in the last minute. */
   readonly requests: number;
   readonly failures: number;
-  /** Attempts in the last seconds that {@link RECENT_S} says. */
+  /** Attempts in the last {@link RECENT_S} seconds. */
   readonly recentRequests: number;
   readonly recentFailures: number;
-  /** In the words of its last failure. */
+  /** The message of its last failure. */
   readonly cause: string | undefined;
 }
 
-/** An upstream is up again if all went well there for so long, in seconds. */
+/** An upstream is up again after this time without failures, in seconds. */
 export const RECENT_S = 15;
 
 export const MONEY_CODES = ['insufficient_credit', 'spend_limit_reached'] as const;
 export type MoneyCode = (typeof MONEY_CODES)[number];
 
-/** Requests that were refused for money since the last look. */
+/** Requests refused for money since the last observation. */
 export interface RefusedForMoney {
   readonly code: MoneyCode;
-  /** The key that was refused last; undefined if that is no longer known. */
+  /** The key of the latest refusal, if known. */
   readonly keyId: string | undefined;
   readonly requests: number;
 }
 
-/** What the threads of a gateway see. */
+/** Observations of the gateway's threads. */
 export interface Observation {
   readonly upstreams: readonly ObservedUpstream[];
   readonly refused: readonly RefusedForMoney[];
-  /** Why the state cannot be written; undefined while it can. */
+  /** The reason why the state cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;
 }

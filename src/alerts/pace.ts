@@ -1,21 +1,21 @@
-/** The pace at which the account is charged: over the last hour, from what was charged in all. */
+/** Measures the account's spending rate over the last hour. */
 import type { Nanos } from '../core/money.ts';
 import type { Spending } from '../operator/forecast.ts';
 
 const HOUR_MS = 3_600_000;
-/** The time between two samples. */
+/** Minimum time between two samples. */
 const STEP_MS = 60_000;
-/** A shorter time says little about a day. */
+/** Minimum span for a rate: a shorter one does not predict a day. */
 const LEAST_SPAN_MS = 5 * 60_000;
 
 export class Pace {
-  /** One for each minute of an hour at most, the oldest first. */
+  /** At most one sample per minute of the last hour, the oldest first. */
   readonly #samples: { readonly atMs: number; readonly chargedNanos: Nanos }[] = [];
 
-  /** Adds what was charged in all so far. Undefined as long as too little time has passed to tell a pace. */
+  /** Records the account's total charges. Returns the spending, or undefined until the samples span {@link LEAST_SPAN_MS}. */
   add(atMs: number, chargedNanos: Nanos): Spending | undefined {
     const latest = this.#samples.at(-1);
-    // The clock was set back.
+    // After a step back of the clock the old samples are useless.
     if (latest !== undefined && atMs < latest.atMs) this.#samples.length = 0;
     if (latest === undefined || atMs - latest.atMs >= STEP_MS || this.#samples.length === 0) {
       this.#samples.push({ atMs, chargedNanos });

@@ -1,4 +1,4 @@
-/** What the main thread and the thread of alerts say to each other. */
+/** Messages between the main thread and the alerts thread. */
 import type { Durability } from '../core/settings.ts';
 import type { StateLocation } from '../core/state-location.ts';
 import type { Observation } from './observation.ts';
@@ -8,21 +8,21 @@ export interface AlertsStart {
   readonly state: StateLocation;
   readonly durability: Durability;
   readonly options: WatcherOptions;
-  /** Whether an earlier process of that name may still deliver, since it hands over. */
+  /** Whether an earlier process with this gateway name may still be delivering during a handover. */
   readonly hasPredecessor: boolean;
 }
 
-/** What the main thread asks of the thread of alerts. One is dealt with after the other. */
+/** Calls to the alerts thread, handled in order. */
 export interface AlertsCalls {
-  /** Resolves when it may be told what else is seen. */
+  /** Resolves when the thread is ready for the next observation. */
   look(observation: Observation): Promise<void>;
-  /** The config has changed. */
+  /** Applies a changed config. */
   configure(options: WatcherOptions): void;
-  /** Resolves when what was being delivered is. */
+  /** Resolves after the current deliveries have ended. */
   close(): Promise<void>;
 }
 
-/** What that thread tells the main thread. */
+/** Calls to the main thread. */
 export interface MainCalls {
   log(level: 'warn' | 'error', message: string): void;
 }

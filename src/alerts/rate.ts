@@ -1,8 +1,8 @@
-/** How many events are told in a time: a few at once, then one every now and then. Pure but for its count. */
+/** Token bucket that limits the number of alerts. */
 
-/** Events at once, at most. */
+/** Bucket size: the maximum number of alerts at once. */
 export const BURST = 20;
-/** The time in which one more may be told, in milliseconds: 60 an hour. */
+/** Time to refill one token, in milliseconds: 60 alerts an hour. */
 export const REFILL_MS = 60_000;
 
 export class Rate {
@@ -13,18 +13,18 @@ export class Rate {
     this.#sinceMs = nowMs;
   }
 
-  /** Whether one more event may be told now. */
+  /** Whether another alert may be sent now. */
   hasRoom(nowMs: number): boolean {
     const refills = Math.floor((nowMs - this.#sinceMs) / REFILL_MS);
     if (refills !== 0) {
-      // A clock that was set back begins anew.
+      // A clock that was set back restarts the refill interval.
       this.#left = Math.min(BURST, this.#left + Math.max(0, refills));
       this.#sinceMs = refills > 0 ? this.#sinceMs + refills * REFILL_MS : nowMs;
     }
     return this.#left > 0;
   }
 
-  /** One was told. */
+  /** Uses one token. */
   take(): void {
     this.#left--;
   }

@@ -1,12 +1,12 @@
-/** When a failed delivery is tried again. Pure. */
+/** Backoff schedule of failed deliveries. */
 
-/** The pause after the first failure; each further one doubles it. In milliseconds. */
+/** Pause after the first failure, in milliseconds. Doubles with each further failure. */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 15 * 60_000;
-/** After so long an event is no news any more. */
+/** Age after which an undelivered event is dropped. */
 export const GIVE_UP_MS = 24 * 3_600_000;
 
-/** The pause before the next attempt, or undefined if there is none. `attempts` were made, at least one. */
+/** Returns the pause before the next attempt, or undefined to give up. `attempts`: attempts made, at least 1. */
 export function pauseMs(attempts: number, ageMs: number): number | undefined {
   if (ageMs >= GIVE_UP_MS) return undefined;
   return Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), LONGEST_PAUSE_MS);

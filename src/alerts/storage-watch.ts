@@ -1,14 +1,14 @@
-/** Tells that the state cannot be written, and can again. In memory: an outbox in the state could not be written either. */
+/** Sends alerts about unwritable storage. Their queue is in memory, because the outbox is in the unwritable store. */
 import type { AlertTarget } from '../core/alert-targets.ts';
 import { deliver } from './deliver.ts';
 import { type AlertEvent, type AlertFacts, eventOf } from './event.ts';
 import { REST_MS } from './judge.ts';
 import { pauseMs } from './retry.ts';
 
-/** Events that wait for one target, at most: the oldest give way. */
+/** Maximum queued events per target. The oldest are dropped first. */
 const MAX_WAITING = 20;
 
-/** One target, and the events that wait for it. */
+/** A target and its queue. */
 interface Line {
   readonly target: AlertTarget;
   waiting: readonly AlertEvent[];
@@ -20,8 +20,8 @@ interface Line {
 export class StorageWatch {
   readonly #lines: readonly Line[];
   readonly #gateway: string;
-  #told: 'fault' | 'fine' = 'fine';
-  #toldAtMs = Number.NEGATIVE_INFINITY;
+  #reported: 'fault' | 'fine' = 'fine';
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(targets: readonly AlertTarget[], gateway: string) {
@@ -35,7 +35,7 @@ export class StorageWatch {
     this.#gateway = gateway;
   }
 
-  /** `fault`: why the state cannot be written; undefined while it can. */
+  /** `fault`: the reason why the state cannot be written; undefined while it can. */
   look(fault: string | undefined, nowMs: number): void {
     const facts = this.#news(fault, nowMs);
     if (facts === undefined) return;
@@ -52,14 +52,14 @@ export class StorageWatch {
   }
 
   #news(fault: string | undefined, nowMs: number): AlertFacts | undefined {
-    if (fault !== undefined && this.#told === 'fine' && nowMs - this.#toldAtMs >= REST_MS) {
-      this.#told = 'fault';
-      this.#toldAtMs = nowMs;
+    if (fault !== undefined && this.#reported === 'fine' && nowMs - this.#reportedAtMs >= REST_MS) {
+      this.#reported = 'fault';
+      this.#reportedAtMs = nowMs;
       const text = `the state cannot be written, and all requests are refused: ${fault}`;
       return { kind: 'storage_fault', severity: 'critical', text, figures: {} };
     }
-    if (fault === undefined && this.#told === 'fault') {
-      this.#told = 'fine';
+    if (fault === undefined && this.#reported === 'fault') {
+      this.#reported = 'fine';
       const text = 'the state can be written again';
       return { kind: 'storage_recovered', severity: 'info', text, figures: {} };
     }

@@ -1,8 +1,8 @@
-/** What a target is called in the outbox: the same in every gateway that has it, and without its secret. */
+/** Identifies a target in the outbox: equal in all gateways with the same target, and free of secrets. */
 import { createHash } from 'node:crypto';
 import type { AlertTarget } from '../core/alert-targets.ts';
 
-/** Enough that two targets never share one. */
+/** 64 bits: a collision between two targets is practically impossible. */
 const HASH_CHARACTERS = 16;
 
 export function targetId(target: AlertTarget): string {

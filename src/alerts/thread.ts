@@ -1,4 +1,4 @@
-/** The thread of alerts: reads the state and delivers by itself, so that no request waits for either. */
+/** The alerts thread: reads the state and delivers alerts, so that no request waits for either. */
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UserError } from '../core/errors.ts';
@@ -25,18 +25,18 @@ const events: WatcherEvents = {
   onFull: () => port.tell('log', 'error', FULL),
 };
 
-/** Undefined until it can be opened. */
+/** Undefined until the state could be opened. */
 let state: OpenState | undefined;
 let watcher: Watcher | undefined;
 let current = options;
-/** What could not be done last, so that it is said once. */
+/** The last error, so that repetitions of it are not logged. */
 let fault: string | undefined;
-/** The end of what was asked last. */
+/** Completion of the last queued call. */
 let turn: Promise<void> = Promise.resolve();
 
 async function open(): Promise<OpenState> {
   const opened = await openState(location, durability);
-  // An attempt that a crash has cut short is made again at once.
+  // Only after a crash: releases claims of the dead process, whose deliveries are then retried at once.
   if (!hasPredecessor) await opened.run(() => opened.alerts.release(current.gateway));
   return opened;
 }
@@ -66,7 +66,7 @@ async function close(): Promise<void> {
   await state?.close();
 }
 
-/** Does it after what was asked before. */
+/** Queues work behind all earlier calls. */
 function next(work: () => Promise<void>): Promise<void> {
   turn = turn.then(work);
   return turn;

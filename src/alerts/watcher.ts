@@ -1,4 +1,4 @@
-/** Looks at what a gateway sees and at the figures of the state, and puts what is news into the outbox. */
+/** Judges each observation, and queues new alerts in the outbox. */
 import type { AlertTarget } from '../core/alert-targets.ts';
 import type { OutgoingAlert } from '../state/alerts.ts';
 import type { OpenState } from '../state/state.ts';
@@ -11,9 +11,9 @@ import { Pace } from './pace.ts';
 import { Rate } from './rate.ts';
 import { StorageWatch } from './storage-watch.ts';
 
-/** Figures are read again after so long even if nothing was written: windows slide, days and months end. */
+/** Figures are reread after this time even without writes, because windows slide and periods end. */
 const REREAD_MS = 30_000;
-/** Reading and judging the figures takes this share of the time at most: with many keys they are read less often. */
+/** Maximum share of time spent on reading figures. With many keys they are read less often. */
 const READING_SHARE = 1 / 20;
 
 export interface WatcherOptions {
@@ -24,7 +24,7 @@ export interface WatcherOptions {
 }
 
 export interface WatcherEvents extends CourierEvents {
-  /** So much waits in the outbox that nothing more is added. */
+  /** Called when the outbox is full. */
   onFull(): void;
 }
 
@@ -38,11 +38,11 @@ export class Watcher {
   readonly #storage: StorageWatch;
   readonly #pace = new Pace();
   readonly #rate: Rate;
-  /** As last read; undefined when they have to be read again. */
+  /** Cached marks; undefined if they must be reread. */
   #marks: Marks | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #nextReadMs = Number.NEGATIVE_INFINITY;
-  /** Whether something may have changed since the figures were read. */
+  /** Whether the state may have changed since the figures were read. */
   #hasChanged = false;
   #wasFull = false;
 
@@ -56,10 +56,10 @@ export class Watcher {
     this.#storage = new StorageWatch(targets, gateway);
   }
 
-  /** Looks once. Rejects with an error of the state; the next look may succeed. */
+  /** Handles one observation. Rejects with a store error; later calls may succeed. */
   async look(observation: Observation, nowMs = Date.now()): Promise<void> {
     this.#storage.look(observation.storageFault, nowMs);
-    // It could not be written anyway.
+    // With unwritable storage, marks and alerts cannot be stored.
     if (observation.storageFault !== undefined) return;
     this.#marks ??= await this.#state.alerts.marks();
     const verdicts = [
@@ -72,7 +72,7 @@ export class Watcher {
     for (const courier of this.#couriers) courier.wake();
   }
 
-  /** Ends the attempts that it is making, and begins no other. */
+  /** Starts no further delivery, and waits for the current ones. */
   async close(): Promise<void> {
     this.#storage.close();
     await Promise.all(this.#couriers.map((courier) => courier.close()));
@@ -100,14 +100,14 @@ export class Watcher {
     return judgeRefusals(refused, marks, nowMs, (keyId) => names.get(keyId));
   }
 
-  /** The worst first. What there is no room for is news again with the next look. */
+  /** Queues alerts, the most severe first. Alerts above the rate limit keep their marks unchanged, so the next call judges them again. */
   async #tell(verdicts: readonly Verdict[], nowMs: number): Promise<void> {
     for (const { change, facts } of verdicts.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       if (facts !== undefined && !this.#rate.hasRoom(nowMs)) continue;
       const outcome = await this.#state.alerts.change(change, facts && this.#outgoing(facts, nowMs));
-      // Changed here, or by another gateway.
+      // The marks were changed, by this call or by another gateway.
       if (outcome !== 'full') this.#marks = undefined;
-      // Judged again by the marks that there are now.
+      // Judge again with the current marks.
       if (outcome !== 'done') this.#hasChanged = true;
       if (outcome === 'full' && !this.#wasFull) this.#events.onFull();
       if (facts !== undefined) this.#wasFull = outcome === 'full';
@@ -122,7 +122,7 @@ export class Watcher {
   }
 }
 
-/** Changes without a message come last. */
+/** Sorts changes without an alert last. */
 function rankOf({ facts }: Verdict): number {
   return facts === undefined ? SEVERITIES.length : SEVERITIES.indexOf(facts.severity);
 }

@@ -1,11 +1,11 @@
-/** Posts an event to a webhook, signed: through no proxy, following no redirect, and only to a verified certificate. */
+/** Posts signed events to a webhook, without proxies or redirects, and only to hosts with a verified certificate. */
 import { createHmac } from 'node:crypto';
 import { signingKeyOf, type WebhookTarget } from '../core/alert-targets.ts';
 import { httpCall } from '../core/http-call.ts';
 import { VERSION } from '../core/program.ts';
 import { type AlertEvent, type Answer, bodyFor } from './event.ts';
 
-/** Posts an event, given as JSON. Never rejects. */
+/** Posts an event in JSON. Never rejects. */
 export async function postTo(target: WebhookTarget, event: string, timeoutMs: number): Promise<Answer> {
   const url = new URL(target.url);
   const body = bodyFor(target.format, event);
@@ -17,11 +17,11 @@ export async function postTo(target: WebhookTarget, event: string, timeoutMs: nu
     ...(target.secret !== undefined && signatureHeaders({ id, atMs: Date.now(), body }, target.secret)),
   };
   try {
-    // A variable of the environment could turn off the default.
+    // Overrides the environment, where NODE_TLS_REJECT_UNAUTHORIZED could turn verification off.
     const options = { method: 'POST', headers, body, timeoutMs, rejectUnauthorized: true };
     return await httpCall(url, options, ({ statusCode = 0 }) => answerOf(statusCode));
   } catch (error) {
-    // Its message may repeat the address.
+    // The message is left out, because it may contain the URL.
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const text = code === 'ETIMEDOUT' ? `no answer within ${timeoutMs / 1_000} s` : `not reached (${code})`;
     return { isDelivered: false, text };
@@ -34,7 +34,7 @@ function answerOf(status: number): Answer {
   return { isDelivered: false, text: isRedirect ? `${status}: redirects are not followed` : String(status) };
 }
 
-/** What is signed. */
+/** Signed parts of a request. */
 export interface SignedRequest {
   readonly id: string;
   readonly atMs: number;
@@ -42,8 +42,8 @@ export interface SignedRequest {
 }
 
 /**
- * The headers of Standard Webhooks 1.0.0, and one of our own that signs the body alone. Theirs sign the id of the event and the
- * time as well, so that a receiver can tell a replay.
+ * Returns the headers of Standard Webhooks 1.0.0, and `X-Inf-Gw-Signature`, which covers only the body. The standard headers also
+ * sign the event id and the time, so that a receiver can detect replays.
  */
 export function signatureHeaders({ id, atMs, body }: SignedRequest, secret: string): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1_000));
