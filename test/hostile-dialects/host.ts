@@ -93,7 +93,8 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
   const declaredOutput = maximumIn(fields, { reading, dialect });
   const most = Math.min(conduct.tokens, declaredOutput ?? MAX_OUTPUT, MAX_OUTPUT);
   const { tokens, audioTokens } = promptOf(dialect, fields);
-  const calls = callsOf({ dialect, reading, fields }, conduct);
+  // A host that filters a prompt has run no tool.
+  const calls = conduct.end === 'filtered' ? [] : callsOf({ dialect, reading, fields }, conduct);
   const taken = tokens + calls.length * conduct.found + (conduct.pass?.input ?? 0);
   const inputTokens = Math.min(taken, CONTEXT_WINDOW - most);
   const bill: HostBill = {
