@@ -310,6 +310,25 @@ const MATTERS: Readonly<Record<string, (columns: number, rows: number) => Model>
     });
     return press(model, 'enter').model;
   },
+  'a key that its group stops': (columns, rows) => {
+    const nlp = storedGroup(2, 'nlp', { groupId: groupId(1) }, {}, [DAY_OF(5n * USD, 5n * USD)]);
+    const keys = [
+      storedKey(1, 'agent', { groupId: groupId(2) }, { costNanos: 5n * USD }),
+      storedKey(2, 'web-shop', {}, { costNanos: 31n * USD }),
+    ];
+    const stored = { ...STORED, keys, groups: [storedGroup(1, 'research'), nlp] };
+    const model = after(serving('keys', QUIET, { columns, rows }), { kind: 'stored', stored });
+    return plotted(press(model, 'enter').model);
+  },
+  'the limits that are reached next': (columns, rows) => {
+    const groups = [storedGroup(1, 'nlp', {}, {}, [DAY_OF(27n * USD, 25n * USD)])];
+    const keys = [
+      storedKey(1, 'web-shop', {}, { costNanos: 9n * USD }, [DAY_OF(20n * USD, 12n * USD)]),
+      storedKey(2, 'trial', { spendLimitNanos: 40n * USD }, { costNanos: 11n * USD }),
+    ];
+    const stored = { ...STORED, keys, groups };
+    return after(serving('overview', SNAPSHOT, { columns, rows }), { kind: 'stored', stored });
+  },
   'credit about to end': (columns, rows) =>
     serving(
       'overview',

@@ -42,7 +42,7 @@ const GAP = 2;
 const LEAST_NODES = 6;
 const LEAST_BELOW = 3;
 /** Lines that the lists of keys and providers have before limits are shown. */
-const LEAST_LISTS = 8;
+const LEAST_LISTS = 6;
 /** As many error codes as are read at a glance. */
 const MOST_CODES = 4;
 /** Lines of figures of all gateways. */
@@ -62,16 +62,17 @@ function Serving({ model, height }: ViewProps): ReactNode {
   const { columns, shared } = model;
   const size = shared === undefined ? height : height - LEAST_NODES;
   const isRoomy = size >= ROOMY_LINES;
-  const charts = chartRoom(size, columns);
+  const wanted = limitLines(model, columns, MOST_LIMITS + 1).length;
+  // The limits have some of the lines of the charts.
+  const charts = chartRoom(wanted === 0 ? size : size - wanted, columns);
   const figures: Line[] = [
     ...(isRoomy ? [EMPTY] : []),
     errorLine(model),
     ...account(model, columns, isRoomy ? 3 : size >= AXIS_LINES ? 2 : 1),
     EMPTY,
   ];
-  // Half of the lines that the lists have beyond the least.
   const spare = size - 1 - chartsHeight(charts) - figures.length - LEAST_LISTS;
-  const limits = limitLines(model, columns, Math.min(MOST_LIMITS + 1, Math.floor(spare / 2)));
+  const limits = limitLines(model, columns, Math.min(MOST_LIMITS + 1, spare));
   const limitsHeight = limits.length === 0 ? 0 : limits.length + 1;
   const left = height - 1 - chartsHeight(charts) - figures.length - limitsHeight;
   const nodes = shared === undefined ? 0 : gatewaysHeight(shared, roomForNodes(left));
