@@ -46,6 +46,11 @@ export function unpricedAnswers(model: ModelTerms, asked: readonly AskedModality
     const { field, modality } = unpriced;
     return `${field}: this model has no price for ${modality} answers; leave ${modality} out, or have ${PRICES[modality].field} set`;
   }
-  if (!traitsOf(model).draws || model.imageOutput !== undefined) return undefined;
+  if (!lacksImagePrice(model)) return undefined;
   return 'model: this model returns images, and has no price for them; have image_output set';
+}
+
+/** Whether a model returns images unasked, and has no price for them: text requests to it are refused. */
+export function lacksImagePrice(model: ModelTerms): boolean {
+  return traitsOf(model).draws && model.imageOutput === undefined;
 }

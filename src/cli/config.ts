@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { hasLongContext } from '../catalog/long-context.ts';
+import { lacksImagePrice } from '../catalog/media.ts';
 import { readCertificate, validityOf } from '../config/certificate.ts';
 import { type Config, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { formatAddress, originOf } from '../core/address.ts';
@@ -27,6 +28,17 @@ export function registerConfig(program: Command): void {
     .action((_: unknown, command: Command) => check(command));
 }
 
+/** Models that refuse requests for want of a price of the images that they return. Those billed by the piece alone take none. */
+function linesAboutImages({ providers }: Config): string[] {
+  const models = providers.flatMap(({ name, models }) => models.map((model) => ({ ...model, provider: name })));
+  return models
+    .filter((model) => lacksImagePrice(model) && model.isWithoutTokenPrices !== true)
+    .map(
+      ({ provider, name }) =>
+        `${provider}/${name} returns images and has no price for them, so text requests to it get 400: set image_output`,
+    );
+}
+
 /** The time for a host to answer a check of its base URL, in milliseconds. */
 const ASKING_MS = 3_000;
 
@@ -35,7 +47,8 @@ async function check(command: Command): Promise<void> {
   const certificate = config.tls && readCertificate(config.tls, Date.now());
   // Loaded here so that the other commands for configs start faster.
   const { linesAboutBaseUrls } = await import('../doctor/base-url.ts');
-  const warnings = [...config.warnings, ...(await linesAboutBaseUrls(config.providers, ASKING_MS))];
+  const aboutBaseUrls = await linesAboutBaseUrls(config.providers, ASKING_MS);
+  const warnings = [...config.warnings, ...linesAboutImages(config), ...aboutBaseUrls];
   for (const warning of warnings) notice(`warning: ${warning}`);
   if (globalOptions(command).json) return printJson(configJson(config));
   const { tier } = config;

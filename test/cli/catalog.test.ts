@@ -154,6 +154,26 @@ describe('the catalog and the config', { concurrency: CONCURRENCY }, () => {
     assert.equal(stdout.match(/^(?:mock|away|claude)\/.*\.$/gm)?.length, 2);
   });
 
+  test('config check warns of a model that returns images without a price for them', async (t) => {
+    const price = 'input: 1, output: 2';
+    const models = [
+      `unpriced: { upstream: gemini-3-pro-image, ${price} }`,
+      `priced: { upstream: gemini-3-pro-image, ${price}, image_output: 120 }`,
+      'pieces: { upstream: gemini-3-pro-image, per: { image: 0.04 } }',
+      `text: { upstream: gemini-3-pro, ${price} }`,
+    ];
+    const place = new Workplace(
+      t,
+      `${MOCK_CONFIG}  g: { kind: gemini, base_url: 'http://127.0.0.1:9/v1beta', models: { ${models.join(', ')} } }\n`,
+    );
+    const { status, stderr } = await place.run(['config', 'check']);
+    const warned = stderr.split('\n').filter((line) => line.includes('returns images'));
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(warned, [
+      'warning: g/unpriced returns images and has no price for them, so text requests to it get 400: set image_output',
+    ]);
+  });
+
   test('a model that has aliases is shown with them, wherever it stands', async (t) => {
     const place = new Workplace(t, `${MOCK_CONFIG}aliases: { fast: mock/echo, "e*": "mock/e*" }\n`);
     const { key } = await place.createKey('app');
