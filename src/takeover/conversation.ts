@@ -1,29 +1,29 @@
-/** Messages between two processes on one machine, over a Unix socket. */
+/** Exchanges messages with another process over a Unix socket. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import type { Channel, Message } from '../core/channel.ts';
 
-/** The bytes before each message, which say its length. */
+/** Length prefix of each message. */
 const HEAD_BYTES = 4;
-/** A handover of 100,000 busy keys has some 100 MB. */
+/** Maximum message size. A handover of 100,000 busy keys has about 100 MB. */
 const MAX_MESSAGE_BYTES = 1024 ** 3;
 
-/** Emits `message`, and `close` when nothing more comes. */
+/** Emits `message`, and `close` at the end. */
 export class Conversation extends EventEmitter implements Channel {
   readonly #socket: Socket;
-  /** Resolves when nothing more comes. */
+  /** Resolves after `close`. */
   readonly ended: Promise<void>;
   #hasEnded = false;
   #pieces: Buffer[] = [];
   #pendingBytes = 0;
-  /** Before these have come there is nothing to read. */
+  /** Buffered bytes required before the next parse. */
   #neededBytes = HEAD_BYTES;
 
   constructor(socket: Socket) {
     super();
     this.#socket = socket;
-    // An error is followed by a close.
+    // `close` follows every error.
     socket.on('error', () => {});
     socket.on('data', (piece: Buffer) => this.#receive(piece));
     this.ended = new Promise((resolve) => {
@@ -40,7 +40,7 @@ export class Conversation extends EventEmitter implements Channel {
     return this.#hasEnded;
   }
 
-  /** Does nothing once either side has said its last. */
+  /** Ignored after the end of the connection. */
   postMessage(message: Message): void {
     if (!this.#socket.writable) return;
     const body = serialize(message);
@@ -52,7 +52,7 @@ export class Conversation extends EventEmitter implements Channel {
     this.#socket.uncork();
   }
 
-  /** Says nothing more, and waits until the other side hangs up, too. */
+  /** Half-closes the connection; the other side closes the rest. */
   end(): void {
     this.#socket.end();
   }

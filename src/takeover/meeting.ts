@@ -1,12 +1,12 @@
-/** Where a gateway that hands over waits for the next process. */
+/** Listens for the connections of the next process during a handover. */
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { listenPrivately } from '../control/server.ts';
 import { UserError } from '../core/errors.ts';
 
-/** Where another process connects, one connection after the other. */
+/** Accepts connections one after the other. */
 export interface Meeting {
-  /** The next connection, paused. */
+  /** Resolves with the next connection, paused. */
   next(): Promise<Socket>;
   close(): void;
 }

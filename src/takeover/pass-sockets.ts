@@ -1,20 +1,19 @@
 /**
- * Passes listening sockets from one process to another. Node does so only on its IPC channels, which
- * a process has with its parent and its children. So both ends of a connection between two processes
- * that are neither become an IPC channel for as long as that takes.
+ * Passes listening sockets between processes. Node can do that only over the IPC channel between a parent and its child. Here the
+ * processes are unrelated, so each end of a Unix connection is turned into an IPC channel for the transfer.
  */
 import childProcess from 'node:child_process';
 import { type Server, Socket } from 'node:net';
 import { UserError } from '../core/errors.ts';
 import { within } from './within.ts';
 
-/** A socket that listens in this thread, or its descriptor in another one. */
+/** A listening socket of this thread, or the descriptor of a socket in another thread. */
 export type ListeningSocket = Server | number;
 
-/** How long it may take, in milliseconds. */
+/** Time limit of a transfer, in milliseconds. */
 const PASS_MS = 10_000;
 
-/** What Node calls in a process that its parent has given a channel. */
+/** Undocumented function of Node that sets up the IPC channel of a child process. */
 interface ChannelMaker {
   readonly _forkChild?: (fd: number, serialization: 'json') => void;
 }
@@ -24,7 +23,7 @@ interface Handle {
   readonly fd: number;
 }
 
-/** What Node sets and listens to on `process` for a channel. The process may have one with its parent. */
+/** Properties and events that Node uses on `process` for a channel. The process may already have one with its parent. */
 const CHANNEL_PARTS: readonly (string | symbol)[] = [
   'channel',
   'connected',
@@ -37,22 +36,22 @@ const CHANNEL_PARTS: readonly (string | symbol)[] = [
 ];
 const CHANNEL_EVENTS = ['message', 'internalMessage', 'disconnect', 'newListener', 'removeListener'] as const;
 
-/** Sockets without a use of their own, whose descriptors belong to others: to close them would close those. */
+/** Socket objects whose descriptors have other owners. References prevent garbage collection, which would close the descriptors. */
 const kept: unknown[] = [];
 
 /**
- * Sends the sockets through a connection, which must be paused since it was made, and is used up.
- * They go on listening here. Rejects with a UserError.
+ * Sends the sockets through a connection, which must have been paused from the start and cannot be used afterwards. The sockets
+ * stay open here. Rejects with a UserError.
  */
 export async function sendSockets(connection: Socket, sockets: readonly ListeningSocket[]): Promise<void> {
   await asChannel(connection, async () => {
     for (const socket of sockets) await send(handleOf(socket));
-    // The other process has them all once it hangs up.
+    // The receiver hangs up after the last socket.
     await disconnected();
   });
 }
 
-/** Receives as many sockets through such a connection. Returns their descriptors. Rejects with a UserError. */
+/** Receives `count` sockets through a connection and returns their descriptors. Rejects with a UserError. */
 export async function receiveSockets(connection: Socket, count: number): Promise<number[]> {
   return asChannel(connection, async () => {
     const handles: Handle[] = [];
@@ -69,7 +68,7 @@ export async function receiveSockets(connection: Socket, count: number): Promise
   });
 }
 
-/** The function of Node that is not documented. Throws a UserError if this Node has it no longer. */
+/** Returns Node's undocumented function, or throws a UserError if this version of Node lacks it. */
 function channelMaker(): NonNullable<ChannelMaker['_forkChild']> {
   const { _forkChild: makeChannel } = childProcess as ChannelMaker;
   if (typeof makeChannel === 'function') return makeChannel;
@@ -78,11 +77,11 @@ function channelMaker(): NonNullable<ChannelMaker['_forkChild']> {
   );
 }
 
-/** Makes this process one end of an IPC channel while `work` runs. */
+/** Makes the connection an IPC channel of this process while `work` runs. */
 async function asChannel<T>(connection: Socket, work: () => Promise<T>): Promise<T> {
   const makeChannel = channelMaker();
   const restore = setOwnChannelAside();
-  // The channel closes its descriptor.
+  // The channel closes the descriptor.
   kept.push(connection);
   try {
     makeChannel(fdOf(connection), 'json');
@@ -97,7 +96,7 @@ async function asChannel<T>(connection: Socket, work: () => Promise<T>): Promise
   }
 }
 
-/** Returns what puts everything back in place. */
+/** Detaches the channel to the parent process. Returns a function that restores it. */
 function setOwnChannelAside(): () => void {
   const parts = process as unknown as Record<string | symbol, unknown>;
   const symbols = Object.getOwnPropertySymbols(process).filter((symbol) => symbol.description === 'kChannelHandle');
@@ -134,7 +133,7 @@ function handleOf(socket: ListeningSocket): Handle {
   return nativePart(borrowed);
 }
 
-/** The descriptor of a socket that is open. */
+/** Returns the descriptor of an open socket. */
 export function fdOf(socket: Server | Socket): number {
   return nativePart(socket).fd;
 }

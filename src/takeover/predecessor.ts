@@ -1,4 +1,4 @@
-/** The process that served before, as the one sees it that takes over from it. */
+/** The next process's side of a handover. */
 import { Socket } from 'node:net';
 import type { Greeting } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
@@ -12,11 +12,11 @@ import { receiveSockets } from './pass-sockets.ts';
 import type { PredecessorCalls, SuccessorCalls } from './protocol.ts';
 import { within } from './within.ts';
 
-/** How long the running process may take to answer, in milliseconds: its ledger may pause for six seconds. */
+/** Time limit for each answer of the running process, in milliseconds: its ledger may pause for six seconds. */
 const STEP_MS = 30_000;
-/** How long after one connection has ended the other one ends, if the process is dead. */
+/** If the process has died, its second connection ends within this time after the first. */
 const END_MS = 1_000;
-/** How long a snapshot may take that is shown to an operator. */
+/** Time limit for calls on behalf of operators. */
 const CALL_MS = 2_000;
 
 export class Predecessor {
@@ -25,12 +25,12 @@ export class Predecessor {
   readonly #conversation: Conversation;
   readonly #port: Port<SuccessorCalls, PredecessorCalls>;
   #lastSnapshots: readonly WorkerSnapshot[] = [];
-  /** Ports of the ledger that stand for those of the earlier process. */
+  /** Ledger ports that represent the ports of the earlier process. */
   readonly #ports = new Map<number, EarlierPort>();
-  /** What it asks before there is a ledger that decides waits for that. */
+  /** Commands of the earlier process wait for this ledger. */
   readonly #ledger = Promise.withResolvers<RunningLedger>();
 
-  /** Connects to a process that has agreed to hand over. Rejects with a UserError. */
+  /** Connects to a process after it agreed to hand over. Rejects with a UserError. */
   static async meet(path: string, greeting: Greeting): Promise<Predecessor> {
     const socket = await connected(path);
     return new Predecessor(path, greeting, new Conversation(socket));
@@ -49,27 +49,24 @@ export class Predecessor {
     });
   }
 
-  /** What it has counted for metrics, once it has ended. */
+  /** Final metrics of the earlier process; empty before its end. */
   get lastSnapshots(): readonly WorkerSnapshot[] {
     return this.#lastSnapshots;
   }
 
-  /** Resolves when the process has ended. */
+  /** Resolves when the earlier process has exited. */
   get ended(): Promise<void> {
     return this.#conversation.ended;
   }
 
-  /**
-   * Takes so many listening sockets over. Returns their descriptors; none if the process has died.
-   * Rejects with a UserError.
-   */
+  /** Takes over `count` listening sockets. Returns their descriptors, or an empty list if the process has died. Rejects with a UserError. */
   async takeSockets(count: number): Promise<number[]> {
     this.#port.tell('sockets', count);
     if (count === 0) return [];
     try {
       return await receiveSockets(await connected(this.#path), count);
     } catch (error) {
-      // The end of one connection may be seen before that of the other.
+      // If the process died, its other connection may end slightly later.
       const isDead = within(END_MS, '', this.ended).then(
         () => true,
         () => false,
@@ -79,27 +76,24 @@ export class Predecessor {
     }
   }
 
-  /**
-   * Has the process decide nothing more. Resolves with what its ledger hands over; undefined if it has
-   * died. Rejects with a UserError if it refuses.
-   */
+  /** Stops the earlier decider and returns its state; undefined if the process has died. Rejects with a UserError if it refuses. */
   async takeState(): Promise<Handover | undefined> {
     return this.#step('the running gateway did not hand its state over', this.#port.call('pause'));
   }
 
   /**
-   * The state is open. Resolves once the earlier process decides nothing more and gives up the lock, or has died. Rejects
-   * with a UserError if it goes on.
+   * Reports that the state is open. Resolves when the earlier process has released the lock or has died. Rejects with a UserError
+   * if it continues to decide.
    */
   async confirm(): Promise<void> {
     await this.#step('the running gateway did not let go', this.#port.call('ready'));
   }
 
-  /** Has the ledger decide for the earlier process as well. */
+  /** Lets the ledger decide for the earlier process, too. */
   connect(ledger: RunningLedger, handover: Handover): void {
     const listed = new Set(handover.ports.flatMap(({ requestIds }) => requestIds));
     const rest = handover.open.map(({ hold }) => hold.requestId).filter((id) => !listed.has(id));
-    // What its own threads have open belongs to the first of its ports, that of its main thread.
+    // Leases without a listed port belong to the earlier process's own threads, and are assigned to port 0, its main thread.
     for (const { port, requestIds } of [{ port: 0, requestIds: rest }, ...handover.ports]) {
       this.#open(ledger, port, requestIds);
     }
@@ -114,19 +108,19 @@ export class Predecessor {
     this.#port.tell('serving');
   }
 
-  /** This process shuts down. Resolves when the earlier one has ended, or after a while. */
+  /** Announces the shutdown of this process. Resolves when the earlier process has exited, or after the time limit. */
   async stop(milliseconds: number, graceMs: number): Promise<void> {
     this.#port.tell('stop', milliseconds);
     await within(milliseconds + graceMs, '', this.ended).catch(() => {});
     this.#conversation.destroy();
   }
 
-  /** Nothing was taken over. */
+  /** Disconnects without a takeover. */
   leave(): void {
     this.#conversation.destroy();
   }
 
-  /** Of its threads; none if it has ended or does not answer. */
+  /** Snapshots of the earlier process's threads; empty if it has exited or does not answer in time. */
   snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]> {
     return within(CALL_MS, 'no answer', this.#port.call('snapshots', query)).catch(() => []);
   }
@@ -148,7 +142,7 @@ export class Predecessor {
     return port;
   }
 
-  /** Undefined if the conversation ends first: then there is nobody to share the state with. */
+  /** Returns undefined if the process has died. */
   async #step<T>(problem: string, answer: Promise<T>): Promise<T | undefined> {
     try {
       return await within(STEP_MS, problem, answer);
@@ -159,7 +153,7 @@ export class Predecessor {
   }
 }
 
-/** Paused, so that nothing is read before it is known who reads. */
+/** Connects with a paused socket, so that no data is lost before a reader is attached. */
 function connected(path: string): Promise<Socket> {
   const socket = new Socket();
   socket.pause();

@@ -1,7 +1,4 @@
-/**
- * What two processes say to each other while one takes over from the other, and until the earlier
- * one has ended.
- */
+/** Messages between two processes from the start of a takeover until the earlier process exits. */
 import { serialize } from 'node:v8';
 import type { TakeoverOffer } from '../control/protocol.ts';
 import { UserError } from '../core/errors.ts';
@@ -10,20 +7,19 @@ import type { Ask, Told } from '../ledger/protocol.ts';
 import type { WorkerQuery, WorkerSnapshot } from '../observe/worker-snapshot.ts';
 
 /**
- * Of these messages and all that is in them: of `Handover` and the ledger's commands and replies, and
- * of snapshots. A process takes over only from one with the same version, so it goes up with every
- * change of those.
+ * Version of these messages and of all types in them: `Handover`, the ledger's commands and replies, and snapshots. Increase it
+ * with every change of those types: a takeover requires equal versions.
  */
 const TAKEOVER_VERSION = 14;
 
-/** What this process speaks. V8 says the version of its format in the second byte of what it serializes. */
+/** The versions of this process. The second byte of V8's serialization format is its version. */
 export const OFFER: TakeoverOffer = {
   pid: process.pid,
   takeover: TAKEOVER_VERSION,
   serialization: serialize(0)[1] as number,
 };
 
-/** Throws a UserError unless both processes speak the same. */
+/** Throws a UserError unless both versions are equal. */
 export function assertSame({ takeover, serialization }: TakeoverOffer): void {
   if (takeover === OFFER.takeover && serialization === OFFER.serialization) return;
   throw new UserError(
@@ -31,30 +27,30 @@ export function assertSame({ takeover, serialization }: TakeoverOffer): void {
   );
 }
 
-/** What the earlier process serves to the next one, which calls the first four in this order. */
+/** Calls served by the earlier process. The next process makes the first four in this order. */
 export interface PredecessorCalls {
-  /** Sends this many listening sockets, through the second connection. */
+  /** Sends `count` listening sockets through the second connection. */
   sockets(count: number): void;
-  /** All is done that takes long, and the next process can open the state: decides nothing more. */
+  /** Stops deciding and hands over the ledger's state. Called when the next process is loaded and ready to open the state. */
   pause(): Promise<Handover>;
-  /** The next process has opened the state. Resolves when it is to decide: this one asks it from then on. */
+  /** The next process has opened the state. Resolves when it has become the decider for both processes. */
   ready(): Promise<void>;
   /** The next process accepts connections. */
   serving(): void;
   told(port: number, told: Told): void;
-  /** Of all its threads. */
+  /** Snapshots of all threads. */
   snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]>;
   stopRequest(id: string): Promise<boolean>;
-  /** The next process shuts down: requests in flight have this many milliseconds left. */
+  /** The next process shuts down. Requests in flight get this many milliseconds. */
   stop(milliseconds: number): void;
 }
 
-/** What the next process serves to the earlier one. */
+/** Calls served by the next process. */
 export interface SuccessorCalls {
-  /** The earlier process goes on: no call is answered any more. */
+  /** The handover has failed and the earlier process continues. Pending calls get no reply. */
   refused(lines: readonly string[]): void;
-  /** Undefined once the thread at this port has ended. */
+  /** `asked` is undefined when the thread at this port has ended. */
   asked(port: number, asked: Ask | undefined): void;
-  /** All is settled: what metrics have counted, if they are configured. */
+  /** All leases are settled. `snapshots`: the final metrics, if configured. */
   end(snapshots: readonly WorkerSnapshot[]): void;
 }

@@ -1,4 +1,4 @@
-/** The next process, as the one sees it that hands over to it. */
+/** The earlier process's side of a handover. */
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../core/errors.ts';
@@ -12,37 +12,37 @@ import { type ListeningSocket, sendSockets } from './pass-sockets.ts';
 import type { PredecessorCalls, SuccessorCalls } from './protocol.ts';
 import { within } from './within.ts';
 
-/** How long the next process may take for each of its steps, in milliseconds. It loads the program meanwhile. */
+/** Time limit for each step of the next process, in milliseconds. It includes loading the program. */
 const STEP_MS = 30_000;
 /**
- * How long it may take to open the state, in milliseconds: nobody decides meanwhile, and requests wait. It takes some
- * tens, and with 100,000 busy keys a second.
+ * Time limit for opening the state, in milliseconds. All admissions wait during that time. Opening takes some tens of
+ * milliseconds, and a second with 100,000 busy keys.
  */
 const PAUSE_MS = 3_000;
 
-/** What a gateway hands over, and how. */
+/** The running gateway, as needed for a handover. */
 export interface HandingOver {
   readonly ledger: RunningLedger;
   sockets(): Promise<readonly ListeningSocket[]>;
-  /** Gives the lock of the state up, for the next process. */
+  /** Releases the lock of the state. */
   unlock(): void;
-  /** Of all threads that have requests in flight, those of an earlier process included. */
+  /** Snapshots of all threads with requests in flight, including threads of a yet earlier process. */
   snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]>;
   stopRequest(id: string): Promise<boolean>;
 }
 
 export interface SuccessorEvents {
-  /** It decides from now on. */
+  /** The next process has become the decider. */
   onDecided(): void;
-  /** It accepts connections. */
+  /** The next process accepts connections. */
   onServing(): void;
-  /** It has ended before this process. */
+  /** The next process exited before this one. */
   onLost(): void;
-  /** It shuts down, and this process is to end within so many milliseconds. */
+  /** The next process shuts down. This process must exit within the given time. */
   onStop(milliseconds: number): void;
 }
 
-/** The next process until it decides: what it has asked for, and what it waits for. */
+/** The next process before it decides: its pending calls and their promises. */
 class Next {
   readonly conversation: Conversation;
   readonly port: Port<PredecessorCalls, SuccessorCalls>;
@@ -67,7 +67,7 @@ class Next {
     });
   }
 
-  /** Waits until it has asked for something. Rejects with a UserError if that takes longer, or it ends. */
+  /** Waits for a call of the next process. Rejects with a UserError after the time limit, or if the process exits. */
   step<T>({ promise }: PromiseWithResolvers<T>, milliseconds: number, problem: string): Promise<T> {
     const ended = this.conversation.ended.then(() => {
       throw new UserError(`${problem}: it has ended`);
@@ -75,7 +75,7 @@ class Next {
     return within(milliseconds, problem, Promise.race([promise, ended]));
   }
 
-  /** It is not to decide. Only the first reason counts. */
+  /** Refuses the handover. Only the first reason is delivered. */
   refuse(lines: readonly string[]): void {
     this.port.tell('refused', lines);
     this.conversation.end();
@@ -86,10 +86,7 @@ export class Successor {
   readonly #next: Next;
   #isEnding = false;
 
-  /**
-   * Hands over to the process that comes to the meeting. Rejects with a UserError if that fails; the
-   * gateway goes on then as if nothing had been.
-   */
+  /** Hands over to the process that connects. If that fails, rejects with a UserError, and this gateway continues unchanged. */
   static async meet(meeting: Meeting, gateway: HandingOver, events: SuccessorEvents): Promise<Successor> {
     let next: Next | undefined;
     try {
@@ -106,7 +103,7 @@ export class Successor {
     return new Successor(next, gateway, events);
   }
 
-  /** The state is the next process's. */
+  /** The next process now owns the state. */
   private constructor(next: Next, gateway: HandingOver, events: SuccessorEvents) {
     this.#next = next;
     events.onDecided();
@@ -124,7 +121,7 @@ export class Successor {
     });
   }
 
-  /** All is settled, and `snapshots` is what metrics have counted. */
+  /** Ends the handover after the last settlement. `snapshots`: the final metrics. */
   end(snapshots: readonly WorkerSnapshot[]): void {
     this.#isEnding = true;
     this.#next.port.tell('end', snapshots);
@@ -141,20 +138,17 @@ async function passSockets(next: Next, meeting: Meeting, gateway: HandingOver): 
     'the next process did not connect for the listening sockets',
     meeting.next(),
   );
-  // It may have more threads than this one.
+  // The next process may have more threads than this one.
   const wanted = Array.from({ length: count }, (_, index) => own[index % own.length] as ListeningSocket);
   await sendSockets(connection, wanted);
 }
 
-/**
- * Until the next process has said that it has opened the state, this one keeps the lock: whatever becomes of the other, it
- * can go on.
- */
+/** Keeps the lock until the next process has opened the state, so that this process can continue if the other one fails. */
 async function passState(next: Next, gateway: HandingOver): Promise<void> {
   const handover = await gateway.ledger.handOver();
   try {
     next.handover.resolve(handover);
-    // The reply is on its way before the time of the other begins: a large state takes a second to write.
+    // Lets the reply be written before the time limit starts: writing a large state takes a second.
     await setImmediate();
     await next.step(next.ready, PAUSE_MS, 'the next process did not open the state');
   } catch (error) {

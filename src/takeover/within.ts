@@ -1,4 +1,4 @@
-/** Bounds of the steps of a takeover. */
+/** Time limits for the steps of a takeover. */
 import { UserError } from '../core/errors.ts';
 import { within as bounded } from '../core/within.ts';
 
