@@ -1,4 +1,4 @@
-/** The spans of one attempt at an upstream, by the semantic conventions for generative AI. */
+/** Builds the spans of an upstream attempt, following the OpenTelemetry conventions for generative AI. */
 import type { DialectName } from '../core/dialects.ts';
 import type { AttemptEnd, AttemptFacts, AttemptTrace, SettledEnd } from '../core/request-trace.ts';
 import { isErrorOutcome } from '../core/settlement.ts';
@@ -7,7 +7,7 @@ import { newSpanId } from './context.ts';
 import type { TracedHost } from './host.ts';
 import { Attributes, KIND, type Span, type SpanEvent } from './otlp.ts';
 
-/** The fields that all spans of a request have in common. */
+/** Fields shared by all spans of a request. */
 export type Place = Pick<Span, 'traceId' | 'parentId' | 'state'>;
 
 const OPERATIONS: Readonly<Record<DialectName, string>> = {
@@ -62,7 +62,7 @@ export class RecordedAttempt implements AttemptTrace {
     this.#end = { ...end, atMs: this.#now() };
   }
 
-  /** `settled`: for the attempt that the request was settled by. */
+  /** `settled`: the settlement, for the attempt that produced it. */
   spans(place: Place, host: TracedHost | undefined, settled: SettledEnd | undefined, nowMs: number): Span[] {
     const endMs = this.#end?.atMs ?? nowMs;
     const span = this.#callSpan(place, host, settled, endMs);
@@ -108,7 +108,7 @@ export class RecordedAttempt implements AttemptTrace {
     };
   }
 
-  /** From the head of the answer that the client gets to its end. A rejection that is tried again is not relayed. */
+  /** Covers the time from the response head to the end of the response. A retried rejection is not relayed, so it has no such span. */
   #relaySpan(place: Place, endMs: number): Span | undefined {
     const { firstByteMs, outcome } = this.#end ?? {};
     if (this.#head === undefined || (this.#end !== undefined && outcome === undefined)) return undefined;
@@ -129,7 +129,7 @@ export class RecordedAttempt implements AttemptTrace {
     };
   }
 
-  /** The status where the upstream has answered with an error, else what went wrong. */
+  /** Returns the HTTP status of an error response, or the cause of a failure. */
   #errorType(): string | undefined {
     const { status = 0 } = this.#head ?? {};
     if (status >= 400) return String(status);

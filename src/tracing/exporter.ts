@@ -1,7 +1,6 @@
 /**
- * Sends spans to the collector: in batches, one at a time, from a queue with a bound. What does not
- * fit is dropped and counted, so a collector that is slow or down costs memory up to that bound, and
- * no request any time.
+ * Exports spans to the collector in batches, one at a time, from a bounded queue. Spans are dropped and counted if the queue is
+ * full, so a slow or dead collector costs bounded memory and delays no request.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { httpCall } from '../core/http-call.ts';
@@ -9,37 +8,37 @@ import { counted } from '../core/plural.ts';
 import type { Log } from '../observe/log.ts';
 import type { Envelope } from './otlp.ts';
 
-/** Where spans go. */
+/** The receiver of spans. */
 export interface Collector {
-  /** Of `/v1/traces`. */
+  /** URL of `/v1/traces`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Times, in milliseconds. */
 export interface ExportTimes {
-  /** How long the first spans of a batch wait for more. */
+  /** Maximum wait of a span for the rest of its batch. */
   readonly batchMs: number;
-  /** How long a collector may take for its answer. */
+  /** Time limit of a request to the collector. */
   readonly answerMs: number;
-  /** The pause after the first failure. Each further one takes twice as long. */
+  /** Pause after the first failure. Doubles with each further failure. */
   readonly pauseMs: number;
 }
 
 const TIMES: ExportTimes = { batchMs: 2_000, answerMs: 10_000, pauseMs: 1_000 };
-/** The longest pause, also where a collector asks for more, in milliseconds. */
+/** Maximum pause, in milliseconds. Also limits `Retry-After`. */
 const MAX_PAUSE_MS = 30_000;
-/** A batch that was not taken so many times is dropped. */
+/** Attempts after which a batch is dropped. */
 const MAX_ATTEMPTS = 6;
-/** Of a batch, unless one request alone has more. */
+/** Maximum batch size. A single request may exceed it. */
 const MAX_BATCH_CHARACTERS = 256 * 1024;
-/** Of all that waits: about 2,500 requests. */
+/** Maximum queue size: about 2,500 requests. */
 const MAX_QUEUED_CHARACTERS = 8 * 1024 * 1024;
 const MAX_ANSWER_CHARACTERS = 16 * 1024;
-/** By the protocol, these alone are worth another attempt. */
+/** Status codes that permit a retry, by the OTLP specification. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Spans of one request, as JSON: a list without its brackets. */
+/** Spans of one request as a JSON list without brackets. */
 interface Queued {
   readonly json: string;
   readonly spans: number;
@@ -57,13 +56,13 @@ export class Exporter {
   readonly #times: ExportTimes;
   #queue: Queued[] = [];
   #queuedCharacters = 0;
-  /** Undefined while nothing is to be sent. */
+  /** Undefined while idle. */
   #running: Promise<void> | undefined;
   #isClosing = false;
   #isFailing = false;
   #isFull = false;
   #dropped = 0;
-  /** Ends the pause that is being made, or the request that is being sent. */
+  /** `#hurry` ends the current pause, `#abort` the current request. */
   #hurry: () => void = () => {};
   #abort: () => void = () => {};
 
@@ -74,12 +73,12 @@ export class Exporter {
     this.#times = { ...TIMES, ...times };
   }
 
-  /** How many spans were dropped since the start. */
+  /** Number of spans dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Takes the spans of a request. Never waits. */
+  /** Queues the spans of a request, or drops them if the queue is full. */
   add(json: string, spans: number): void {
     if (this.#queuedCharacters + json.length > MAX_QUEUED_CHARACTERS) {
       this.#dropped += spans;
@@ -92,7 +91,7 @@ export class Exporter {
     this.#running ??= this.#run();
   }
 
-  /** Sends what is left, for that long at most, and drops the rest. Spans that come later are dropped as well. */
+  /** Exports the queue within the time limit, then drops the rest and all later spans. */
   async close(milliseconds: number): Promise<void> {
     this.#isClosing = true;
     this.#hurry();
@@ -128,7 +127,7 @@ export class Exporter {
     return { json: batch.map(({ json }) => json).join(), spans: batch.reduce((sum, { spans }) => sum + spans, 0) };
   }
 
-  /** Sends a batch until it is taken, or not worth another attempt. False if there is no more time. */
+  /** Sends a batch with retries. Returns false if the exporter must stop. */
   async #deliver(batch: Queued, isAborted: () => boolean): Promise<boolean> {
     let sent: Sent = { kind: 'refused', reason: 'the gateway stops' };
     for (let attempt = 0; attempt < MAX_ATTEMPTS && !isAborted(); attempt++) {
@@ -154,7 +153,7 @@ export class Exporter {
     this.#queuedCharacters = 0;
   }
 
-  /** No longer than until the gateway stops. */
+  /** Waits, but not during shutdown. */
   async #pause(milliseconds: number): Promise<void> {
     if (this.#isClosing) return;
     await new Promise<void>((resolve) => {
@@ -215,7 +214,7 @@ export class Exporter {
       body,
       timeoutMs: this.#times.answerMs,
       onCall,
-      // Node's own, which keeps the connection for the next batch.
+      // Node's default agent, which keeps the connection alive for the next batch.
       agent: undefined,
     };
     try {
@@ -226,7 +225,7 @@ export class Exporter {
   }
 }
 
-/** All of it is read, so that the connection can be used again, and its beginning is kept. */
+/** Reads the whole body, so that the connection can be reused, and returns its beginning. */
 async function beginningOf(answer: IncomingMessage): Promise<string> {
   let text = '';
   for await (const piece of answer.setEncoding('utf8')) {
@@ -237,14 +236,14 @@ async function beginningOf(answer: IncomingMessage): Promise<string> {
 
 function readAnswer({ statusCode: status = 0, headers }: IncomingMessage, text: string): Sent {
   if (status >= 200 && status < 300) return readSuccess(text);
-  // What the collector says is not repeated: it may quote the headers, with their secrets.
+  // The body is left out of the message, because it may quote secret headers.
   const reason = `status ${status}`;
   if (!TRY_AGAIN.has(status)) return { kind: 'refused', reason };
   const seconds = Number(headers['retry-after']);
   return { kind: 'failed', reason, waitMs: seconds >= 0 ? seconds * 1000 : undefined };
 }
 
-/** A collector may take only some of the spans. */
+/** Reads the number of rejected spans: a collector may accept a batch partially. */
 function readSuccess(text: string): Sent {
   try {
     const { partialSuccess = {} } = JSON.parse(text);

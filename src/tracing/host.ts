@@ -1,15 +1,15 @@
-/** Where a server is, as spans name it. */
+/** Server addresses in the form used by spans. */
 
-/** An upstream, as traces show it. */
+/** An upstream's host in span attributes. */
 export interface TracedHost {
-  /** `gen_ai.provider.name`: whose protocol it speaks. */
+  /** `gen_ai.provider.name`: the vendor of its protocol. */
   readonly provider: string;
-  /** Undefined if it is in this process. */
+  /** Undefined for the built-in mock provider. */
   readonly address: string | undefined;
   readonly port: number | undefined;
 }
 
-/** The name and the port of a server. Undefined if the text is no address. */
+/** Returns host name and port of a URL; undefined if it is invalid. */
 export function addressOf(text: string): { readonly address: string; readonly port: number } | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return undefined;

@@ -1,23 +1,23 @@
 /**
- * Spans in the JSON of OTLP, the protocol of OpenTelemetry. It is written as text: all names are
- * known, so only texts from outside are escaped, and only once.
+ * Writes spans in OTLP JSON. The JSON is assembled as text: field names are constants, so only external strings need escaping, and
+ * each is escaped once.
  */
 
-/** Of `Span.SpanKind`. */
+/** Values of `Span.SpanKind`. */
 export const KIND = { internal: 1, server: 2, client: 3 } as const;
 
-/** Of `SpanFlags`: sampled, and whether the parent is in another process, which is known. */
+/** Values of `SpanFlags`: sampled, and "whether the parent is remote is known". */
 const FLAGS = 0x101;
 const PARENT_IS_REMOTE = 0x200;
-/** Of `Status.StatusCode`. */
+/** Value of `Status.StatusCode`. */
 const ERROR = 2;
 
-/** A span that has ended. */
+/** A finished span. */
 export interface Span {
   readonly traceId: string;
   readonly id: string;
   readonly parentId: string | undefined;
-  /** Whether the parent is a span of another process. */
+  /** Whether the parent span is in another process. */
   readonly isParentRemote?: boolean;
   readonly state: string | undefined;
   readonly name: string;
@@ -30,18 +30,18 @@ export interface Span {
   readonly isError: boolean;
 }
 
-/** A moment within a span. */
+/** A timestamped event in a span. */
 export interface SpanEvent {
   readonly name: string;
   readonly atMs: number;
 }
 
-/** Attributes of a span or a resource. What is undefined is left out. Names are written as they are. */
+/** Attributes of a span or a resource. Undefined values are omitted. Keys are not escaped. */
 export class Attributes {
   #json = '';
 
   text(key: string, value: string | undefined): this {
-    // Half of a surrogate pair is no text in other languages.
+    // Replaces lone surrogates, which are invalid in UTF-8.
     return value === undefined ? this : this.#add(key, `"stringValue":${JSON.stringify(value.toWellFormed())}`);
   }
 
@@ -51,7 +51,7 @@ export class Attributes {
     return this.#add(key, `"arrayValue":{"values":[${list.join()}]}`);
   }
 
-  /** A whole number. */
+  /** Adds an integer. */
   int(key: string, value: number | undefined): this {
     return value === undefined ? this : this.#add(key, `"intValue":"${value}"`);
   }
@@ -77,7 +77,7 @@ export class Attributes {
 export function spanJson(span: Span): string {
   const { traceId, id, parentId, isParentRemote = false, state, name, kind, attributes, events = [], isError } = span;
   const flags = isParentRemote ? FLAGS | PARENT_IS_REMOTE : FLAGS;
-  // A clock that is set back must not end a span before it began.
+  // Prevents a negative duration.
   const endMs = Math.max(span.startMs, span.endMs);
   const parent = parentId === undefined ? '' : `,"parentSpanId":"${parentId}"`;
   const traceState = state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`;
@@ -94,14 +94,14 @@ function eventJson({ name, atMs }: SpanEvent): string {
   return `{"timeUnixNano":"${nanosOf(atMs)}","name":${JSON.stringify(name)}}`;
 }
 
-/** Nanoseconds are beyond what a number can hold. */
+/** Returns nanoseconds as a string: they exceed the exact range of a number. */
 function nanosOf(milliseconds: number): string {
   const whole = Math.floor(milliseconds);
   const nanos = Math.floor((milliseconds - whole) * 1e6);
   return `${whole}${String(nanos).padStart(6, '0')}`;
 }
 
-/** What a request for an export consists of, around the spans. */
+/** The parts of an export request before and after the spans. */
 export interface Envelope {
   readonly head: string;
   readonly tail: string;

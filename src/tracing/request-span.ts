@@ -1,4 +1,4 @@
-/** The spans of one request, from what it tells, as the semantic conventions of OpenTelemetry name them. */
+/** Builds the spans of a request, with attributes named by OpenTelemetry's semantic conventions. */
 import type { Nanos } from '../core/money.ts';
 import { printableName } from '../core/printable.ts';
 import type {
@@ -14,32 +14,32 @@ import { headersOf, newSpanId, type TraceContext } from './context.ts';
 import { addressOf, type TracedHost } from './host.ts';
 import { Attributes, KIND, type Span, spanJson } from './otlp.ts';
 
-/** The beginning of a request. */
+/** Request data known at its start. */
 export interface RequestHead {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  /** Undefined if there is no such path. */
+  /** The path template; undefined for an unknown path. */
   readonly route: string | undefined;
-  /** As the client named this server. */
+  /** The Host header. */
   readonly host: string | undefined;
   readonly userAgent: string | undefined;
   readonly httpVersion: string;
 }
 
-/** The end of a request: what was sent, and to whom. */
+/** Request data known at its end. */
 export interface RequestTail {
   readonly keyId: string | undefined;
-  /** The model that the request names. */
+  /** The requested model. */
   readonly model: string | undefined;
-  /** Undefined if the client left before it was sent. */
+  /** Undefined if the client hung up before it was sent. */
   readonly status: number | undefined;
-  /** The code of the error that was sent. */
+  /** The code of the error response. */
   readonly code: string | undefined;
   readonly isGone: boolean;
 }
 
-/** Remembers the last result: most requests repeat what the one before has said of its client. */
+/** Caches the last result, because consecutive requests often have equal Host and User-Agent headers. */
 function rememberingLast<Result>(work: (text: string) => Result): (text: string) => Result {
   let last: { readonly text: string; readonly result: Result } | undefined;
   return (text) => {
@@ -51,10 +51,10 @@ function rememberingLast<Result>(work: (text: string) => Result): (text: string)
 const addressOfHost = rememberingLast((host) => addressOf(`http://${host}`));
 const printableAgent = rememberingLast(printableName);
 
-/** Methods by which spans are named; others could be anything. */
+/** Standard methods, used in span names. Arbitrary methods would make the number of names unbounded. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']);
 
-/** Only passes the context on. */
+/** Propagates the context without recording spans. */
 export class UnrecordedTrace implements RequestTrace {
   readonly #context: TraceContext;
 
@@ -77,7 +77,7 @@ export class RecordedTrace implements RequestTrace {
   readonly #head: RequestHead;
   readonly #hosts: ReadonlyMap<string, TracedHost>;
   readonly #id = newSpanId();
-  // A clock that is set would bend spans, so it is read once.
+  // The wall clock is read once per trace; later times use the monotonic clock, so that a clock adjustment cannot distort spans.
   readonly #startMs = Date.now();
   readonly #offsetMs = this.#startMs - performance.now();
   #admission:
@@ -113,7 +113,7 @@ export class RecordedTrace implements RequestTrace {
     this.#end = end;
   }
 
-  /** All its spans as JSON, in a list without brackets. */
+  /** Returns all spans as JSON, in a list without brackets. */
   finish(tail: RequestTail): { readonly json: string; readonly spans: number } {
     const last = this.#attempts.at(-1);
     const spans = [
@@ -136,7 +136,7 @@ export class RecordedTrace implements RequestTrace {
     const { traceId, parentId, state } = this.#context;
     const isKnown = METHODS.has(method);
     const server = host === undefined ? undefined : addressOfHost(host);
-    // Refusals are no errors of a server. A stream can fail after its status.
+    // A refusal (4xx) is not a server error. A stream can fail after its status 200.
     const isError = code !== undefined && status !== undefined && (status >= 500 || status < 300);
     const attributes = new Attributes()
       .text('http.request.method', isKnown ? method : '_OTHER')
@@ -204,23 +204,23 @@ export class RecordedTrace implements RequestTrace {
   }
 }
 
-/** As commands name it. */
+/** Spelled with `@`, like in commands. */
 function groupText(name: string): string {
   return `@${printableName(name)}`;
 }
 
-/** Undefined for none. */
+/** Returns undefined for an empty name. */
 function printableUser(user = ''): string | undefined {
   return user === '' ? undefined : printableName(user);
 }
 
-/** An end user's name stands elsewhere. */
+/** Leaves out the end user's name, which is in `enduser.id`. */
 function levelText({ kind, name }: NonNullable<AdmissionVerdict['level']>): string {
   if (kind === 'group') return groupText(name);
   return kind === 'user' ? 'end user' : printableName(name);
 }
 
-/** For charts: the ledger alone is exact. */
+/** Converts for display; only the ledger is exact. */
 function usd(nanos: Nanos): number {
   return Number(nanos) / 1e9;
 }

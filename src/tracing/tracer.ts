@@ -1,4 +1,4 @@
-/** The traces of a worker: begins one for each request, and exports what is recorded. Loaded only if traces are configured. */
+/** Traces the requests of a worker and exports recorded traces. Loaded only if tracing is configured. */
 import type { RequestTrace } from '../core/request-trace.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isUnderV1 } from '../http/routes.ts';
@@ -11,9 +11,9 @@ import { RecordedTrace, UnrecordedTrace } from './request-span.ts';
 
 export interface TracerSettings {
   readonly collector: Collector;
-  /** The share of the requests without a context of their own that is recorded. */
+  /** The recorded share of requests without their own context. */
   readonly sampleRatio: number;
-  /** What all spans are of, by the names of attributes. */
+  /** Resource attributes of all spans. */
   readonly resource: Readonly<Record<string, string>>;
   readonly version: string;
 }
@@ -22,7 +22,7 @@ export class Tracer {
   readonly #settings: TracerSettings;
   readonly #exporter: Exporter;
   #hosts: ReadonlyMap<string, TracedHost> = new Map();
-  /** Recorded requests whose answer or whose work has not ended. */
+  /** Incomplete recorded requests. */
   readonly #open = new Map<Exchange, RecordedTrace>();
 
   constructor(settings: TracerSettings, log: Log, times?: Partial<ExportTimes>) {
@@ -33,19 +33,19 @@ export class Tracer {
     this.#exporter = new Exporter(settings.collector, envelopeOf(resource, settings.version), log, times);
   }
 
-  /** Sets what is known of upstreams, by their names. */
+  /** Sets the hosts of upstreams, by upstream name. */
   know(hosts: ReadonlyMap<string, TracedHost>): void {
     this.#hosts = hosts;
   }
 
-  /** Traces a request while it is served. `route`: the template of its path, if there is one. */
+  /** Traces a request while `serve` runs. `route`: the path template, if any. */
   async trace(exchange: Exchange, route: string | undefined, serve: () => Promise<void>): Promise<void> {
-    // Health checks come every few seconds.
+    // Skips health checks, which arrive every few seconds.
     if (!isUnderV1(exchange.path)) return serve();
     const trace = this.#begin(exchange, route);
     exchange.trace = trace;
     if (!(trace instanceof RecordedTrace)) return serve();
-    // The answer is on its way when the work is done, or the client left before that.
+    // The response may close after `serve` ends or, if the client hangs up, before. The trace ends with the later event.
     let isClosed = false;
     exchange.onClose(() => {
       isClosed = true;
@@ -56,7 +56,7 @@ export class Tracer {
     if (isClosed) this.#finish(exchange);
   }
 
-  /** Exports what is left, for that long at most. Requests whose answers are still on their way end here. */
+  /** Finishes all open traces, and exports the queue within the time limit. */
   async close(milliseconds: number): Promise<void> {
     for (const exchange of this.#open.keys()) this.#finish(exchange);
     await this.#exporter.close(milliseconds);
