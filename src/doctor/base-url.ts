@@ -1,11 +1,11 @@
-/** Finds base URLs that lack the version of their host's API, such as `https://api.openai.com`: there every request is a 404. */
+/** Detects base URLs without the API version, such as `https://api.openai.com`, where every request gets a 404. */
 import { type HttpProviderConfig, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import { listingOf } from '../providers/listing.ts';
 import { type Probe, probe } from './probe.ts';
 
 const USER_AGENT = `inf-gw/${VERSION}`;
-/** The last segment of the base URLs that hosts of a kind document. */
+/** Last path segment of the documented base URLs, by provider kind. */
 const VERSIONS: Partial<Record<HttpProviderConfig['kind'], string>> = {
   openai: '/v1',
   anthropic: '/v1',
@@ -14,19 +14,19 @@ const VERSIONS: Partial<Record<HttpProviderConfig['kind'], string>> = {
 const HAS_VERSION = /\/v\d+[a-z\d]*(?:\/|$)/i;
 
 export interface MissingVersion {
-  /** What went wrong, and how to correct it. */
+  /** The problem. */
   readonly message: string;
   readonly fix: string;
-  /** Whether the host answers below the base URL with the version. */
+  /** Whether the host answers at the base URL with the version appended. */
   readonly isConfirmed: boolean;
 }
 
-/** The version that a base URL lacks; undefined if it has one, or hosts of its kind need none. */
+/** Returns the missing version; undefined if the URL has one, or its kind does not need it. */
 function versionLackedBy(kind: HttpProviderConfig['kind'], { baseUrl }: UpstreamConfig): string | undefined {
   return HAS_VERSION.test(new URL(baseUrl).pathname) ? undefined : VERSIONS[kind];
 }
 
-/** Asks a host whose listing was a 404 again, with the version in the path. Undefined if the base URL has one. */
+/** Retries a listing that got a 404, with the version in the path. Returns undefined if the base URL has a version. */
 export async function findMissingVersion(
   provider: HttpProviderConfig,
   upstream: UpstreamConfig,
@@ -41,18 +41,18 @@ export async function findMissingVersion(
   return { message, fix, isConfirmed: isListing(asked) };
 }
 
-/** Whether there is a listing, or would be with another key. */
+/** Whether the listing exists: success, or a rejected key. */
 function isListing(asked: Probe): boolean {
   if (asked.kind === 'failed') return false;
   return (asked.status >= 200 && asked.status < 300) || asked.status === 401 || asked.status === 403;
 }
 
-/** Before the query. The address may contain references to variables. */
+/** Inserts the version before the query. Plain text replacement, because the address may contain references to variables. */
 function withVersion(address: string, version: string): string {
   return address.replace(/\/*(\?.*)?$/s, (_, query = '') => `${version}${query}`);
 }
 
-/** A line for each base URL of these providers that lacks a version, where the host answers 404 for it. Sends no key. */
+/** Returns a line for each base URL that gets a 404 and has no version. Sends no key. */
 export async function linesAboutBaseUrls(providers: readonly ProviderConfig[], timeoutMs: number): Promise<string[]> {
   const asked = providers.flatMap((provider) => {
     if (provider.kind === 'mock' || !isActive(provider)) return [];

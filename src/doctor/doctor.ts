@@ -1,4 +1,4 @@
-/** All checks: which there are, in which order their findings are shown, and how long each may take. */
+/** Runs all checks within their time limits, in a fixed order. */
 import type { Config } from '../config/config.ts';
 import type { Snapshot } from '../control/protocol.ts';
 import { becomeOwner } from '../core/folder-owner.ts';
@@ -12,10 +12,10 @@ import { checkState } from './state.ts';
 
 export type { Finding } from './finding.ts';
 
-/** Longer than what each check bounds by itself, so that it can name what took long. */
+/** Time limit per check. It exceeds the limits inside of checks, whose messages are more specific. */
 const CHECK_MS = 30_000;
 
-/** Runs all checks at once. The order of the findings is fixed. Throws a UserError if root cannot work in the folder of the state. */
+/** Runs all checks concurrently. The order of findings is fixed. Throws a UserError if root cannot act as the owner of the state's folder. */
 export async function examine(config: Config, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   const { state, tls } = config;
   if (state.kind === 'file') becomeOwner(state.path);
@@ -42,19 +42,19 @@ export async function examine(config: Config, environment: NodeJS.ProcessEnv): P
   return findings.flat();
 }
 
-/** What can be said where the config cannot be used. `lines`: what is wrong with it. */
+/** Findings for an invalid config. `lines`: the errors of the loader. */
 export function examineWithoutConfig(lines: readonly string[]): readonly Finding[] {
   return [...invalidConfig(lines), checkNode()];
 }
 
-/** The clock of a host that answers may be off as well, but not by this much. */
+/** Tolerated clock difference. It allows for small errors of hosts' clocks. */
 const MAX_OFF_MS = 60_000;
 
 function checkNode(): Finding {
   return ok('node', `Node ${process.version}, ${process.platform} ${process.arch}`);
 }
 
-/** `running`: the gateway that runs; undefined if none does, or it is of a version that does not tell. */
+/** `running`: the running gateway's figures; undefined without a gateway, or with a version that does not report them. */
 export function checkOpenFiles(
   { maxConnections, threads }: Pick<Config, 'maxConnections' | 'threads'>,
   running: Snapshot['open_files'] | undefined,
@@ -73,10 +73,10 @@ export function checkOpenFiles(
   );
 }
 
-/** `aheadMs`: how far the clocks of several hosts are ahead of ours, in milliseconds. */
+/** `aheadMs`: how far the clocks of hosts are ahead of the local clock, in milliseconds. */
 export function checkClock(aheadMs: readonly number[]): Finding {
   const name = 'clock';
-  // If one of the hosts agrees with this machine, the others are wrong.
+  // The smallest difference counts: a host that agrees with this machine proves the others wrong.
   const [least] = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (least === undefined) return ok(name, 'not checked: no provider has told the time');
   const seconds = Math.round(Math.abs(least) / 1000);
@@ -88,7 +88,7 @@ export function checkClock(aheadMs: readonly number[]): Finding {
   );
 }
 
-/** For the config: `lines` are what the loader reports. */
+/** `lines`: the errors of the config loader. */
 function invalidConfig(lines: readonly string[]): Finding[] {
   return lines.map((line) =>
     failure('config', line, 'correct that in the config; config.example.yaml shows every field'),

@@ -1,4 +1,4 @@
-/** Who can read and write the config and the state file, and how much space there is beside it. */
+/** Checks permissions of config, certificate and state file, and the free disk space. */
 import { accessSync, constants, existsSync, readFileSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readCertificate, validityOf } from '../config/certificate.ts';
@@ -9,11 +9,11 @@ import { bytes } from '../operator/format.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
 const OTHERS_READ = 0o044;
-/** A group may be there to read it. */
+/** Group members are accepted as readers. */
 const ALL_READ = 0o004;
-/** SQLite's log takes this much before it is copied into the file: with less, admissions fail soon. */
+/** Maximum size of SQLite's WAL before a checkpoint. With less free space admissions soon fail. */
 const LEAST_FREE_BYTES = 16 * 1024 * 1024;
-/** About three million requests. */
+/** Space for about three million requests. */
 const LOW_FREE_BYTES = 1024 * 1024 * 1024;
 
 export function checkConfigFile({ path, providers }: Config): Finding {
@@ -44,7 +44,7 @@ export function checkConfigFile({ path, providers }: Config): Finding {
   return ok(name, `${path} is valid`);
 }
 
-/** The certificate of the listener. */
+/** Checks the certificate of the listener. */
 export function checkCertificate(files: TlsFiles): Finding {
   const name = 'tls';
   try {
@@ -60,7 +60,7 @@ export function checkCertificate(files: TlsFiles): Finding {
   }
 }
 
-/** The state file, or where it will be. */
+/** Checks the state file, or the folder for a future one. */
 export function checkStateFile(path: string): Finding[] {
   const file = resolveLinks(path);
   const folder = dirname(file);
@@ -121,7 +121,7 @@ export function checkSpace(path: string): Finding {
   return free < LOW_FREE_BYTES ? warning(name, message, fix) : ok(name, message);
 }
 
-/** The folder, or the one above it in which it would be created. */
+/** Returns the folder or its nearest existing parent. */
 function nearestFolder(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }

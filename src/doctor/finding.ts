@@ -1,17 +1,17 @@
-/** What a check has found: how bad it is, in one sentence, and what to do about it. */
+/** Result of a check: severity, message and fix. */
 
 import { UserError } from '../core/errors.ts';
 import { within } from '../core/within.ts';
 
 export interface Finding {
-  /** What was looked at, such as `disk` or `provider openai`. */
+  /** The checked object, such as `disk` or `provider openai`. */
   readonly name: string;
-  /** `error`: serving fails, or a provider cannot be used. `warning`: it works, but not as it should. */
+  /** `error`: serving fails, or a provider is unusable. `warning`: it works with a problem. */
   readonly status: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** The host refuses the key or the credentials of the gateway, or requires a key. */
+  /** The host rejects the gateway's key or credentials, or requires a key. */
   readonly isKeyRefused?: true;
-  /** Undefined if there is nothing to do. */
+  /** Undefined if no action is needed. */
   readonly fix: string | undefined;
 }
 
@@ -27,14 +27,14 @@ export function failure(name: string, message: string, fix: string): Finding {
   return { name, status: 'error', message, fix };
 }
 
-/** A UserError as a finding: it says what is wrong, and what to do after a semicolon or in a line of its own. */
+/** Converts a UserError. Its message ends at the first semicolon or line break; the rest is the fix. */
 export function refused(name: string, error: unknown): Finding {
   if (!(error instanceof UserError)) throw error;
   const [message = '', ...advice] = error.lines.flatMap((line) => line.split('; '));
   return failure(name, message, advice.join('; ') || 'correct that, and run this again');
 }
 
-/** The findings of a check, or a warning if it takes longer than `timeoutMs`. */
+/** Returns the findings of a check, or a warning after `timeoutMs`. */
 export function findingsWithin(
   name: string,
   timeoutMs: number,

@@ -1,4 +1,4 @@
-/** Whether a gateway runs on this state and is ready, or the address is free for one. */
+/** Checks that the running gateway is ready or, without one, that its addresses are free. */
 import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
 import { type Snapshot, socketPathOf } from '../control/protocol.ts';
@@ -20,7 +20,7 @@ export async function checkGateway(config: Config): Promise<readonly Finding[]> 
   }
 }
 
-/** Undefined if no gateway answers: the check above says why. */
+/** Returns undefined if no gateway answers; `checkGateway` reports the reason. */
 export async function openFilesOfGateway(config: Config): Promise<Snapshot['open_files'] | undefined> {
   const snapshot = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 }).catch(() => undefined);
   return snapshot?.open_files;
@@ -33,7 +33,7 @@ async function checkAddress({ listen, tls, metrics, health }: Config): Promise<F
   return findings;
 }
 
-/** `name`: of the field of the config. */
+/** `name`: the config field. */
 async function checkFree(name: string, listen: ListenAddress): Promise<Finding> {
   try {
     await assertFree(listen, name);
@@ -60,7 +60,7 @@ async function checkRunning({ listen }: Config, snapshot: Snapshot): Promise<Fin
   const name = 'gateway';
   const { address, now_ms: nowMs, started_at_ms: startedAtMs, pid, version } = snapshot;
   const origin = originOf(ownAddress(address), snapshot.tls !== null);
-  // By an address that its certificate need not be for: this is about the gateway, and no key is sent.
+  // The certificate need not cover this local address. No key is sent.
   const own = { checksCertificate: false };
   const answer = await probe({ origin, path: '/readyz', headers: {}, tellsKey: false }, READY_MS, own);
   const up = `version ${version}, process ${pid}, up ${duration((nowMs - startedAtMs) / 1000)}`;

@@ -1,6 +1,6 @@
 /**
- * One request to a host, and the stage that it reached: name, connection, TLS or HTTP. Like requests of the gateway, it uses
- * the proxy of the config, and never one of the environment.
+ * Sends one request to a host, and reports the stage of a failure: DNS, connection, TLS or HTTP. Like the gateway, it uses the
+ * proxy of the config and ignores proxies of the environment.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -15,16 +15,16 @@ export type Probe =
   | {
       readonly kind: 'answer';
       readonly status: number;
-      /** The beginning of the body; never shown, since hosts repeat keys in it. */
+      /** The beginning of the body. Never shown, because hosts may repeat keys in it. */
       readonly text: string;
-      /** How far the host's clock is ahead of ours, in milliseconds. Undefined if it does not say. */
+      /** How far the host's clock is ahead of the local clock, in milliseconds. Undefined without a Date header. */
       readonly aheadMs: number | undefined;
     }
-  /** `code`: of Node or OpenSSL, or the status with which a proxy answered. */
+  /** `code`: an error code of Node or OpenSSL, or the status of a proxy's response. */
   | { readonly kind: 'failed'; readonly stage: Stage; readonly code: string };
 
 interface ProbeOptions {
-  /** Whether a host has to prove that it is the one that was asked. */
+  /** Whether to verify the host's certificate. */
   readonly checksCertificate?: boolean;
   readonly proxy?: HttpProxy | undefined;
 }
@@ -43,7 +43,7 @@ export async function probe(
   let stage: Stage = proxy !== undefined ? 'proxy' : isIP(host) === 0 ? 'DNS' : 'TCP';
   const onCall = (call: ClientRequest) =>
     call.once('socket', (socket) => {
-      // Through a proxy, the socket is there once the proxy has connected to the host.
+      // With a proxy, the socket event follows the tunnel's setup.
       if (proxy !== undefined) stage = isTls ? 'TLS' : 'HTTP';
       socket.on('lookup', (error: Error | null) => {
         if (error === null) stage = 'TCP';
@@ -77,7 +77,7 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The header has whole seconds: half of one is added on average. */
+/** Computes the clock difference. The Date header has whole seconds, so half a second is added as the average error. */
 function aheadOf({ headers: { date = '' } }: IncomingMessage, sentAtMs: number, nowMs: number): number | undefined {
   const hostMs = Date.parse(date);
   return Number.isNaN(hostMs) ? undefined : hostMs + 500 - (sentAtMs + nowMs) / 2;

@@ -1,4 +1,4 @@
-/** Whether each provider can be reached and accepts its key, found out by requests that cost nothing. */
+/** Checks that each provider is reachable and accepts its key, using free requests. */
 
 import type { HttpProviderConfig, ProviderConfig, UpstreamConfig } from '../config/config.ts';
 import { program, VERSION } from '../core/program.ts';
@@ -8,22 +8,22 @@ import { findMissingVersion, type MissingVersion } from './base-url.ts';
 import { type Finding, failure, findingsWithin, ok, warning } from './finding.ts';
 import { type Probe, probe, type Stage } from './probe.ts';
 
-/** Of one request; a provider gets two at most. */
+/** Time limit per request. A provider gets at most two. */
 const PROBE_MS = 7_000;
 const USER_AGENT = `inf-gw/${VERSION}`;
-/** Why a key was refused, in the words of hosts that answer 400 for that. */
+/** Matches error bodies of hosts that answer a bad key with 400. */
 const ABOUT_KEY = /api[ _-]?key/i;
-/** A key that may serve requests, but may not list models. */
+/** Matches errors for a key that may serve requests but not list models. */
 const ABOUT_SCOPES = /missing scopes|insufficient permissions|not authorized to perform/i;
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
 export interface ProviderReport {
   readonly findings: readonly Finding[];
-  /** How far the clocks of the hosts that answered are ahead of ours, in milliseconds. */
+  /** How far the clocks of hosts are ahead of the local clock, in milliseconds. */
   readonly aheadMs: readonly number[];
 }
 
-/** Asks all providers at once. The findings are in the order of the config. Never rejects. */
+/** Probes all providers concurrently. Findings are in config order. Never rejects. */
 export async function checkProviders(
   providers: readonly ProviderConfig[],
   environment: NodeJS.ProcessEnv,
@@ -35,10 +35,10 @@ export async function checkProviders(
   };
 }
 
-/** How long {@link refusedKey} may delay a command, in milliseconds. */
+/** Maximum delay of a command by {@link refusedKey}, in milliseconds. */
 const REFUSED_KEY_MS = 3_000;
 
-/** The finding of a provider that refuses the gateway's key at each of its upstreams. Undefined for any other, or after 3 s. */
+/** Returns a finding if all upstreams of a provider reject the gateway's key. Undefined otherwise, or after the time limit. */
 export async function refusedKey(
   provider: ProviderConfig,
   environment: NodeJS.ProcessEnv,
@@ -65,15 +65,15 @@ async function checkProvider(provider: ProviderConfig, environment: NodeJS.Proce
 interface Result {
   readonly upstream: UpstreamConfig;
   readonly asked?: Probe;
-  /** The answer without the key, where the one with it was good. */
+  /** Result without the key, if the request with the key succeeded. */
   readonly unasked?: Probe;
-  /** Of an answer with 404. */
+  /** Set after a 404. */
   readonly missingVersion?: MissingVersion | undefined;
-  /** The host has nothing that would tell whether it accepts the key. */
+  /** The host has no endpoint that could verify a key free of charge. */
   readonly isSilent?: boolean;
-  /** What proves who asks: a key of the config, or credentials that a library finds; undefined if nothing does. */
+  /** Kind of authentication: a configured key, or credentials found by a library; undefined without authentication. */
   readonly proof?: 'key' | 'credentials' | undefined;
-  /** Why there are no credentials. */
+  /** The reason for missing credentials. */
   readonly missing?: string;
 }
 
@@ -95,7 +95,7 @@ async function checkUpstream(provider: HttpProviderConfig, upstream: UpstreamCon
   return { upstream, asked, unasked, proof };
 }
 
-/** How requests to a provider prove who sends them without a key; undefined if they do not. */
+/** Returns a function that creates authentication headers from the environment's credentials; undefined for other providers. */
 function proofsOf({ auth, region, project, proxy }: HttpProviderConfig) {
   if (auth === 'entra') {
     return async ({ origin }: Listing) =>
@@ -112,7 +112,7 @@ function proofsOf({ auth, region, project, proxy }: HttpProviderConfig) {
   };
 }
 
-/** Asks with the credentials that a gateway in the place of this command would find. */
+/** Probes with the credentials that a gateway in this environment would find. */
 async function checkProven(
   { proxy }: HttpProviderConfig,
   upstream: UpstreamConfig,
@@ -165,7 +165,7 @@ const FIX_CREDENTIALS =
 const UNUSED_PROXY =
   '; set `proxy` in the config if this network requires one; the environment names a proxy, which the gateway does not use';
 
-/** What went wrong at each stage, and what to do. */
+/** Problem and fix per stage. */
 const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
   DNS: ['its host is not known', 'correct its base_url, or the DNS of this machine'],
   TCP: ['no connection to its host', 'correct its base_url, start the host, or let a firewall pass connections to it'],
@@ -180,11 +180,11 @@ const STAGES: Readonly<Record<Stage, readonly [what: string, fix: string]>> = {
   ],
 };
 
-/** How requests reach a provider. */
+/** Route to a provider. */
 interface Way {
-  /** Undefined for directly. */
+  /** Undefined for a direct connection. */
   readonly shownProxy: string | undefined;
-  /** Whether the environment names a proxy. */
+  /** Whether the environment specifies a proxy. */
   readonly isProxied: boolean;
 }
 
@@ -195,14 +195,14 @@ function unreachable(
   { shownProxy, isProxied }: Way,
 ): Finding {
   const [what, fix] = STAGES[stage];
-  // As the config file writes it: what a reference stands for may be a secret.
+  // Shows the URL as written in the config, because a variable in it may be secret.
   const host = /^https?:\/\/([^/?#]+)/i.exec(shownBaseUrl)?.[1] ?? 'the host of its base_url';
   const way = stage === 'proxy' ? ` through ${shownProxy}` : '';
   const unused = isProxied && shownProxy === undefined ? UNUSED_PROXY : '';
   return failure(name, `${stage}: ${what}: ${host}${way} (${code})`, fix + unused);
 }
 
-/** What an answer other than the listing means. */
+/** Finding for a rejected or missing key. */
 function keyRefusal(name: string, status: number, proof: Result['proof']): Finding {
   switch (proof) {
     case 'credentials':

@@ -1,4 +1,4 @@
-/** What is in the state: whether it can be used, is whole and agrees with itself. */
+/** Checks the contents of the state: version, integrity and sums. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { fileSize, resolveLinks } from '../core/files.ts';
@@ -9,10 +9,10 @@ import { bytes, countOf } from '../operator/format.ts';
 import { assertWhole, examineDatabase } from '../state/open.ts';
 import { type Finding, failure, ok, refused, warning } from './finding.ts';
 
-/** A larger file takes longer to audit than somebody who is looking for a fault wants to wait. */
+/** Maximum file size for an audit here. A larger one takes too long for an interactive command. */
 const MAX_AUDITED_BYTES = 1024 * 1024 * 1024;
 const AUDIT_MS = 20_000;
-/** The ledger pauses to shorten a log of this size. */
+/** A log of this size makes the ledger pause when it is truncated. */
 const LARGE_LOG_BYTES = 1024 * 1024 * 1024;
 
 const NAME = 'state';
@@ -55,7 +55,7 @@ async function checkContents(path: string): Promise<Finding[]> {
           ),
         ];
       }
-      // An empty file has version 0, and is found as such.
+      // Empty files also have version 0, but are handled above.
       if (version <= 0) return [failure(NAME, `it has tables, and the invalid schema version ${version}`, toRestore())];
       if (version < newestVersion) {
         return [ok(NAME, `schema version ${version}; the next start brings it to ${newestVersion}`), ...checkLog(path)];
