@@ -1,4 +1,4 @@
-/** Samples of metrics: sums by labels, and their text in Prometheus' format. */
+/** Samples of metrics, summed by labels and printed in Prometheus' text format. */
 import type { Bounds, DurationCounts } from '../core/durations.ts';
 import { METRICS, type MetricKey } from './metrics.ts';
 
@@ -10,7 +10,7 @@ type LabelsOf<K extends MetricKey> = Readonly<Record<(typeof METRICS)[K]['labels
 
 type HistogramKey = { [K in MetricKey]: (typeof METRICS)[K]['type'] extends 'histogram' ? K : never }[MetricKey];
 
-/** By the name and labels of a sample, as they are printed. */
+/** Values by printed name and labels. */
 type Samples = Map<string, number>;
 
 export class Families {
@@ -34,7 +34,7 @@ export class Families {
     this.#add(key, `${name}_count`, labels, seen);
   }
 
-  /** All metrics in the order of the table, those without samples as well. */
+  /** Prints all metrics in table order, including metrics without samples. */
   print(): string {
     const texts = [...this.#samples].map(([key, samples]) => {
       const { name, help, type } = METRICS[key];

@@ -1,19 +1,19 @@
-/** Every metric: its name, type, labels and meaning. The page, its docs and the dashboard are checked against this table. */
+/** The table of all metrics: name, type, labels and help. The page, the docs and the dashboard are checked against it. */
 import { type Bounds, DISK_BOUNDS, REQUEST_BOUNDS } from '../core/durations.ts';
 
 export interface Metric {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: readonly string[];
-  /** Of a histogram, in milliseconds. */
+  /** Histogram bounds in milliseconds. */
   readonly bounds?: Bounds;
   /** One sentence. */
   readonly help: string;
-  /** What else a reader should know, in Markdown: sentences. */
+  /** Further notes in Markdown sentences. */
   readonly note?: string;
 }
 
-/** In the order of the page. */
+/** In page order. */
 export const METRICS = {
   buildInfo: {
     name: 'inf_gw_build_info',
@@ -153,7 +153,7 @@ export const METRICS = {
     name: 'inf_gw_ledger_differences_total',
     type: 'counter',
     labels: [],
-    help: 'How often this gateway has come to another state than the others on its database, and has begun anew, or has found an entry in the log that no gateway asks.',
+    help: 'How often the state of this gateway has diverged from the other gateways on its database and was rebuilt, or the log had an invalid entry.',
     note: 'Anything but zero is a bug: run `inf-gw audit`, and report it. Absent where the state is a file.',
   },
   storageFault: {

@@ -1,4 +1,4 @@
-/** The page of metrics: what all threads have counted, summed, and printed in the text format of Prometheus. */
+/** Sums the counts of all threads, and prints them in Prometheus' text format. */
 import { readdirSync } from 'node:fs';
 import type { LedgerTimes } from '../core/durations.ts';
 import { NANOS_PER_USD, type Nanos } from '../core/money.ts';
@@ -8,11 +8,11 @@ import { type KeyTally, OTHERS, type Tally, TOKEN_KINDS } from '../observe/tally
 import type { UpstreamHealth, UpstreamState } from '../observe/worker-snapshot.ts';
 import { Families } from './families.ts';
 
-/** What the page shows besides what workers have counted. */
+/** Gateway figures on the page, in addition to the workers' counts. */
 export interface GatewayFigures {
   readonly version: string;
   readonly threads: number;
-  /** The active models, so that each is there before its first request. */
+  /** The active models. Each gets a series before its first request. */
   readonly models: readonly string[];
   readonly slotsPerKey: number;
   readonly inFlight: number;
@@ -20,19 +20,19 @@ export interface GatewayFigures {
   readonly upstreams: readonly UpstreamHealth[];
   readonly isFaulty: boolean;
   readonly isDraining: boolean;
-  /** Undefined for a database. */
+  /** Undefined with PostgreSQL. */
   readonly stateBytes: { readonly state: number; readonly log: number } | undefined;
   /** Undefined while the ledger does not answer. */
   readonly account: AccountFigures | undefined;
   readonly ledger: LedgerTimes;
-  /** How often it has come to another state than other gateways; undefined for a file. */
+  /** Number of state divergences from other gateways; undefined with a state file. */
   readonly differences: number | undefined;
 }
 
 export interface AccountFigures {
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** Figures of the keys that were asked for. */
+  /** Figures of the requested keys. */
   readonly keys: readonly { readonly keyId: string; readonly open: number }[];
 }
 
@@ -43,8 +43,8 @@ const MS_PER_S = 1000;
 const MICROS_PER_S = 1e6;
 
 /**
- * Who has a label of their own: the first that are seen, up to a bound. All others are one series. None ever changes
- * sides, since a counter would fall.
+ * Assigns labels to the first names, up to a limit; later names share one series. A name never changes its series, because the
+ * counter of the old series would decrease.
  */
 class FirstLabels {
   readonly #most: number;
@@ -58,7 +58,7 @@ class FirstLabels {
     return [...this.#labelled];
   }
 
-  /** The label for one of them; undefined if none has any. */
+  /** Returns the label of a name; undefined if the limit is 0. */
   labelOf(name: string): string | undefined {
     if (this.#most === 0) return undefined;
     if (name !== OTHERS && this.#labelled.size < this.#most) this.#labelled.add(name);
@@ -66,18 +66,18 @@ class FirstLabels {
   }
 }
 
-/** Those of keys and of groups. */
+/** Labels of keys and of groups. */
 export interface Labels {
   readonly keys: FirstLabels;
   readonly groups: FirstLabels;
 }
 
-/** With up to so many of each. */
+/** Creates labels with a limit per kind. */
 export function labelsUpTo(most: number): Labels {
   return { keys: new FirstLabels(most), groups: new FirstLabels(most) };
 }
 
-/** Prints the page. Figures that several tallies have are summed. */
+/** Prints the page. Tallies are summed. */
 export function printPage(figures: GatewayFigures, tallies: readonly Tally[], labels: Labels): string {
   const families = new Families();
   addGateway(families, figures);
@@ -87,8 +87,8 @@ export function printPage(figures: GatewayFigures, tallies: readonly Tally[], la
 }
 
 /**
- * Prometheus has floating-point numbers only: exact to the nanodollar up to nine million USD, and
- * beyond that to sixteen digits. Nothing computes with them here.
+ * Converts for display. Prometheus stores doubles, which are exact to the nanodollar up to nine million USD and have sixteen digits
+ * beyond. Accounting never uses the result.
  */
 export function usd(nanos: Nanos): number {
   return Number(nanos) / Number(NANOS_PER_USD);
@@ -131,7 +131,7 @@ function addUpstream(families: Families, health: UpstreamHealth): void {
   }
 }
 
-/** A series that begins with its first request has no rate of it. */
+/** Starts a series at 0. Without that, `rate()` misses its first request. */
 function addZeros(families: Families, model: string): void {
   families.add('requests', { model, outcome: 'ok' }, 0);
   families.add('cost', { model, outcome: 'ok' }, 0);

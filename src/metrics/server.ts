@@ -1,4 +1,4 @@
-/** The address of the metrics: which names it has, and what is there. */
+/** Serves the metrics page and checks the Host header. */
 import { isIP } from 'node:net';
 import { isLoopback, type ListenAddress } from '../core/address.ts';
 import { type Answer, SideServer } from '../http/side-server.ts';
@@ -6,16 +6,16 @@ import { CONTENT_TYPE } from './page.ts';
 
 export interface MetricsAddress {
   readonly listen: ListenAddress;
-  /** Names of the machine that those who ask may use. */
+  /** Accepted host names in addition to localhost and IP addresses. */
   readonly hosts: readonly string[];
 }
 
-/** `isTakenOver`: another process listens on the address and will stop. Rejects with a UserError. */
+/** `isTakenOver`: another process listens on the address and is about to stop. Rejects with a UserError. */
 export function listenForMetrics({ listen, hosts }: MetricsAddress, isTakenOver: boolean): Promise<SideServer> {
   return SideServer.listen(listen, { setting: 'metrics', isTakenOver, knowsHost: hostCheck(listen, hosts) });
 }
 
-/** Serves what `print` returns: once for everybody who asks meanwhile. */
+/** Serves the result of `print`. Concurrent requests share one call. */
 export function serveMetrics(server: SideServer, print: () => Promise<string>): void {
   let printing: Promise<Answer> | undefined;
   const page = () => {
@@ -30,8 +30,8 @@ export function serveMetrics(server: SideServer, print: () => Promise<string>): 
 }
 
 /**
- * A page in a browser of this machine can give its own name the address 127.0.0.1 and would then read the spending, as
- * its own. An address that other machines reach has no such protection to lose.
+ * Protects a loopback listener from DNS rebinding: a web page could point its own domain at 127.0.0.1 and read the figures from a
+ * browser on this machine. Listeners on other addresses are reachable by other machines anyway.
  */
 function hostCheck({ host }: ListenAddress, hosts: readonly string[]): (host: string) => boolean {
   if (host !== 'localhost' && !isLoopback(host)) return () => true;
