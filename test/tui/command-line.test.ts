@@ -223,7 +223,7 @@ const cases: readonly (readonly [
     'credit removed, with a note that looks like an option',
     { kind: 'add_credit', nanos: -NANOS, note: '--yes' },
     undefined,
-    "inf-gw credit remove 1.00 '--note=--yes'",
+    'inf-gw credit remove 1.00 --note=--yes',
     'credit remove',
     [NANOS],
     { note: '--yes' },

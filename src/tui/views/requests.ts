@@ -99,7 +99,7 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
     ...(shared === undefined
       ? []
       : [{ head: 'NODE', field: 'node', width: 10, rank: 8, cell: ({ node = '-' }: FoundRequest) => node }]),
-    ...nameColumns(rows),
+    ...(why.length === 0 || columns >= NAMES_COLUMNS ? nameColumns(rows) : []),
     { head: 'UPSTREAM', field: 'upstream', width: 12, middle: true, rank: 9, cell: ({ end }) => end?.upstream ?? '-' },
     { head: 'IN', field: 'in', width: 5, align: 'right', rank: 6, cell: ({ end }) => tokens(end?.promptTokens) },
     {
@@ -132,7 +132,10 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
   ];
 }
 
-/** Columns for the end users and apps that requests name, where there is room. */
+/** With fewer columns, reasons have the room of users and apps. */
+const NAMES_COLUMNS = 200;
+
+/** Columns for the end users and apps that requests name. */
 function nameColumns(rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
   return (['user', 'app'] as const).flatMap((name, index) => {
     const cell = ({ refused, end }: FoundRequest) => refused?.[name] ?? end?.spentBy?.[name] ?? '';
