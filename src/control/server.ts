@@ -70,7 +70,6 @@ export class ControlServer {
       {
         onConnection: () => {},
         onSecured: () => {},
-        hasKey: () => true,
         onRequest: (request, response) => this.#onRequest(request, response),
         onConnect: (socket) => socket.destroy(),
         onClientError: (error, socket) => {

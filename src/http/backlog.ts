@@ -1,7 +1,7 @@
 /** What a connection has sent and is not parsed: bounded in bytes, and in requests that have no answers yet. */
 import type { Socket } from 'node:net';
 import { READ_BYTES } from './linger.ts';
-import { inLaterTurn, inSpareTime, inTurnOfStrangers } from './turns.ts';
+import { inLaterTurn, inSpareTime } from './turns.ts';
 
 /** Common clients send none ahead, or a few. Of more than this many at a time the connection is closed. */
 const MAX_UNANSWERED = 16;
@@ -18,8 +18,6 @@ export class Backlog {
   #isFull = false;
   /** Waits for a later turn of the event loop. */
   #isYielding = false;
-  /** What was received waits to be parsed. */
-  #isDeferred = false;
   #receivedBytes = 0;
   #receivedAtYield = 0;
   #begun = 0;
@@ -56,27 +54,6 @@ export class Backlog {
     this.bytes = this.bytes.length === 0 ? chunk : Buffer.concat([this.bytes, chunk]);
     if (this.#receivedBytes - this.#receivedAtYield >= READ_BYTES) this.#yield(isUnneeded);
     return true;
-  }
-
-  /**
-   * Pauses reading, parses in the turn of strangers, and reads on in their next one: by then the response to a refused request
-   * is out, and its body is not read any more. Does nothing if that is awaited already.
-   */
-  defer(parse: () => void): void {
-    if (this.#isDeferred) return;
-    this.#isDeferred = true;
-    this.#pauseOrResume();
-    inTurnOfStrangers(() => {
-      if (this.#isOver) return;
-      parse();
-      inTurnOfStrangers(() => {
-        this.#isDeferred = false;
-        if (this.#isOver) return;
-        // TLS may have delivered more in between.
-        parse();
-        this.#pauseOrResume();
-      });
-    });
   }
 
   /** Pauses reading for at least one turn: libuv reads up to 32 times 64 KB of a socket in one turn. */
@@ -124,7 +101,7 @@ export class Backlog {
 
   #pauseOrResume(): void {
     const wasPaused = this.#isPaused;
-    this.#isPaused = this.#isFull || this.#isYielding || this.#isDeferred;
+    this.#isPaused = this.#isFull || this.#isYielding;
     if (this.#isPaused) this.#socket.pause();
     else if (wasPaused) this.#socket.resume();
   }

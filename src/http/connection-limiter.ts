@@ -73,10 +73,6 @@ export class ConnectionLimiter {
     this.#silent.delete(socket);
   }
 
-  hasKey(socket: Socket): boolean {
-    return this.#withKey.has(socket);
-  }
-
   /** Call when a keep-alive connection has no request in flight: it may be closed to make room. */
   markIdle(socket: Socket): void {
     if (!this.#accepted.has(socket)) return;

@@ -25,7 +25,6 @@ import { writeRaw } from './raw-response.ts';
 import { framingOf, isListing, isUnderV1, pathOf, type RequestHeaders, type Route, routeOf } from './routes.ts';
 import type { Expectation, HttpRequest, HttpResponse, ParserError } from './server.ts';
 import { tlsOptionsFor } from './tls-options.ts';
-import { countRefusal } from './turns.ts';
 
 /** Settings that a reload can change; they apply to new requests and connections. */
 export interface ListenerSettings {
@@ -121,7 +120,6 @@ export class Listener {
       {
         onConnection: (socket) => this.#onConnection(socket),
         onSecured: (socket) => clearTimeout(this.#stateOf(socket).handshake),
-        hasKey: (socket) => this.#hasKey(socket),
         onRequest: (request, response, expectation) => this.#onRequest(request, response, expectation),
         onConnect: (socket) => this.#onConnect(socket),
         onClientError: (error, socket) => this.#onClientError(error, socket),
@@ -239,11 +237,6 @@ export class Listener {
     else void this.#events.onMisrouted(routing.error, exchange);
   }
 
-  /** An earlier request of the connection had a valid key, or the one whose body arrives. */
-  #hasKey(socket: Socket): boolean {
-    return this.#connections.hasKey(connectionOf(socket)) || this.#stateOf(socket).exchange?.keyId !== undefined;
-  }
-
   #pressure(isSurplus: boolean): Pressure | undefined {
     this.#overload.onRequest();
     if (isSurplus) return 'connections';
@@ -289,8 +282,7 @@ export class Listener {
         state.exchange = undefined;
       }
       if (!request.complete) state.unread = request;
-      if (exchange.keyId === undefined) countRefusal();
-      else this.#connections.showKey(connectionOf(socket));
+      if (exchange.keyId !== undefined) this.#connections.showKey(connectionOf(socket));
       if (response.shouldKeepAlive) this.#markIdle(request);
       this.#events.onClose(exchange);
       this.#leaving?.check();
@@ -343,7 +335,6 @@ export class Listener {
   #refuse(error: ParserError, socket: Socket): void {
     const { open: response, unread } = this.#stateOf(socket);
     this.#server.stop(socket);
-    countRefusal();
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
     // A client that sends data after its last request still gets the response to that request; the

@@ -43,10 +43,7 @@ export class LlhttpConnection {
     this.#times = times;
     this.#backlog = new Backlog(socket);
     socket.on('data', (chunk: Buffer) => {
-      // Peers without a key take turns, so that however many send at once, they delay a client with one by a few requests.
-      if (!this.#backlog.receive(chunk, this.#isDiscarding)) return;
-      if (this.#isDiscarding || events.hasKey(socket)) this.#advance();
-      else this.#backlog.defer(this.#onTurn);
+      if (this.#backlog.receive(chunk, this.#isDiscarding)) this.#advance();
     });
     socket.on('drain', () => this.#response?.emit('drain'));
     socket.on('timeout', () => events.onTimeout(socket));
@@ -178,8 +175,6 @@ export class LlhttpConnection {
   readonly #onRead = (): void => {
     if (this.#backlog.isPaused) this.#bound();
   };
-
-  readonly #onTurn = (): void => this.#advance();
 
   readonly #onWanted = (): void => this.#advance();
 

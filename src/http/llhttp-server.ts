@@ -6,7 +6,6 @@ import type { Server as TlsServer } from 'node:tls';
 import { type ConnectionTimes, LlhttpConnection } from './llhttp-connection.ts';
 import type { ServerEvents, ServerOptions } from './server.ts';
 import { tlsOptionsFor } from './tls-options.ts';
-import { inTurnOfStrangers } from './turns.ts';
 
 /** Interval between two searches for slow heads and idle connections, in milliseconds. */
 const CHECKING_INTERVAL_MS = 500;
@@ -23,11 +22,10 @@ export class LlhttpServer {
     this.#events = events;
     this.#times = { headMs, keepAliveMs };
     if (certificate === undefined) {
-      this.acceptor = createServer({ noDelay: true, allowHalfOpen: true, pauseOnConnect: true });
+      this.acceptor = createServer({ noDelay: true, allowHalfOpen: true });
       this.acceptor.on('connection', (socket) => {
         events.onConnection(socket);
-        // One turn accepts all that wait, so their first bytes are read in later ones.
-        inTurnOfStrangers(() => this.#serve(socket));
+        this.#serve(socket);
       });
     } else {
       // Loaded where it is needed: most gateways never do.
@@ -68,7 +66,6 @@ export class LlhttpServer {
   }
 
   #serve(socket: Socket): void {
-    if (socket.destroyed) return;
     this.#connections.set(socket, new LlhttpConnection(socket, this.#events, this.#times));
     this.#checks ??= setInterval(() => this.#check(), CHECKING_INTERVAL_MS).unref();
     socket.once('close', () => {
@@ -77,7 +74,6 @@ export class LlhttpServer {
       clearInterval(this.#checks);
       this.#checks = undefined;
     });
-    socket.resume();
   }
 
   #check(): void {

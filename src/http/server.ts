@@ -71,8 +71,6 @@ export interface ServerEvents {
   onConnection(socket: Socket): void;
   /** Its TLS handshake is done. */
   onSecured(socket: Socket): void;
-  /** Whether a request of the connection had a valid key. The bytes of others wait for a later turn of the event loop. */
-  hasKey(socket: Socket): boolean;
   /** The head of a request has arrived. */
   onRequest(request: HttpRequest, response: HttpResponse, expectation: Expectation): void;
   /** A client asked for a tunnel. Nothing more of it is parsed. */

@@ -73,7 +73,6 @@ export class SideServer {
       {
         onConnection: (socket) => this.#connections.add(socket),
         onSecured: () => {},
-        hasKey: () => false,
         onRequest: (request, response) => this.#onRequest(request, response),
         onConnect: (socket) => socket.destroy(),
         onClientError: (error, socket) => this.#onClientError(error, socket),

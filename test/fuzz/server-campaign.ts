@@ -158,7 +158,6 @@ export class OwnServer extends ReadingServer {
       {
         onConnection: () => {},
         onSecured: () => {},
-        hasKey: () => false,
         onRequest: (request, response, expectation) => void this.answer(request, response, expectation),
         onConnect: (socket) => this.end(socket, 'CONNECT'),
         onClientError: (error, socket) => {

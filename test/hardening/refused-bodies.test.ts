@@ -148,34 +148,6 @@ test('no chunk of a refused request is parsed', async (t) => {
   read.leave();
 });
 
-/** More than the tasks of one round of the peers without a key. */
-const MOST_PER_TURN = 8;
-const PEERS = 60;
-
-test('peers without a key that send at once take turns, also on connections that were idle', async (t) => {
-  const gateway = await started(t);
-  const parse = HttpParser.prototype.execute;
-  let inTurn = 0;
-  let most = 0;
-  const next = () => {
-    inTurn = 0;
-    counting = setImmediate(next);
-  };
-  let counting = setImmediate(next);
-  t.after(() => clearImmediate(counting));
-  t.mock.method(HttpParser.prototype, 'execute', function (this: HttpParser, chunk: Buffer) {
-    most = Math.max(most, ++inTurn);
-    return parse.call(this, chunk);
-  });
-  const peers = await Promise.all(Array.from({ length: PEERS }, () => RawConnection.open(gateway.port)));
-  for (let n = 0; n < 2; n++) {
-    for (const peer of peers) peer.send('GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    for (const peer of peers) assert.equal((await peer.answer()).status, 401);
-  }
-  for (const peer of peers) peer.leave();
-  assert.ok(most <= MOST_PER_TURN, `${most} requests were parsed in one turn`);
-});
-
 test('others have their turn after each read of a socket', async (t) => {
   const gateway = await started(t);
   const accepted = acceptedOn(t, () => gateway.port);

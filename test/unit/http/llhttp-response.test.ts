@@ -16,7 +16,6 @@ async function answersTo(requests: readonly string[], answer: (response: HttpRes
     {
       onConnection: () => {},
       onSecured: () => {},
-      hasKey: () => true,
       onRequest: (_, response) => answer(response, nth++),
       onConnect: () => {},
       onClientError: (error) => assert.fail(error),
