@@ -140,9 +140,10 @@ export class TextEvents {
     // An event without text is no progress, and is counted as such.
     if (at === start) return -1;
     const source = bytes.toString(codes < 0x80 ? 'latin1' : 'utf8', start, at);
-    if (mayHoldCredential && this.#credentials.some((each) => source.includes(each))) return -1;
     const text = hasEscape ? unescaped(source) : source;
     if (text === undefined) return -1;
+    // A credential may be written with escapes, or be the escapes themselves.
+    if (mayHoldCredential && this.#credentials.some((each) => source.includes(each) || text.includes(each))) return -1;
     this.#text = text;
     return at;
   }

@@ -309,6 +309,7 @@ const TEXTS = [
   '🚀',
   CREDENTIAL,
   `a${CREDENTIAL}b`,
+  '\\u0073k-upstream-0123456789',
 ];
 const NUMBERS = ['7', '8', '0', '01', '-1', '1e3', '1.5', '', 'null', '12345678901234567890', '"7"'];
 /** What may come before an event, as a chunk of its own. */
