@@ -94,7 +94,7 @@ describe('the body of a request:', () => {
 });
 
 test('docs/limits.md has these figures', () => {
-  const rows = tableRows(projectFile('docs/limits.md'), '| what | bound |');
+  const rows = tableRows(projectFile('docs/limits.md'), '| item | bound |');
   const bounds = new Map(rows.map(([what, bound]) => [what, bound]));
   const kilobytes = (bytes: number) => `${bytes / 1024} KB`;
   assert.partialDeepStrictEqual(Object.fromEntries(bounds), {
