@@ -1,35 +1,32 @@
-/**
- * The waist of answers: what a model writes, piece by piece, in no dialect. A reader for each dialect of
- * hosts says it to a writer for each dialect of clients.
- */
+/** The neutral form of answers, streamed or not. A reader per host dialect calls a writer per client dialect. */
 import { parseArguments } from '../core/json.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import { countOf } from '../dialects/answer.ts';
 import type { Fields, StreamEnds } from '../dialects/dialect.ts';
 import type { ByModality } from '../dialects/modalities.ts';
 
-/** What an answer says about itself. */
+/** Metadata of an answer. */
 export interface AnswerHead {
-  /** Not checked: some hosts send none. */
+  /** Not validated: some hosts omit it. */
   readonly id?: unknown;
   readonly model?: unknown;
 }
 
 export interface AnswerUsage {
-  /** With what was read from the cache and written to it. */
+  /** Includes cache reads and writes. */
   readonly input: number;
   readonly cached: number;
   readonly cacheWritten: number;
   readonly output: number;
-  /** Part of the output. Undefined if the host does not say it. */
+  /** Part of the output. Undefined if the host does not report it. */
   readonly reasoning: number | undefined;
-  /** The audio and images of the input, cached or not, of the cached input, and of the output. */
+  /** Audio and image tokens of the input (cached or not), the cached input, and the output. */
   readonly inputMedia: ByModality;
   readonly cachedMedia: ByModality;
   readonly outputMedia: ByModality;
 }
 
-/** As it is billed. `reasoning`: not checked. */
+/** Returns the billed usage. `reasoning`: not validated. */
 export function usageOf(billed: TokenUsage | undefined, reasoning: unknown): AnswerUsage | undefined {
   if (billed === undefined) return undefined;
   const { promptTokens, cachedTokens, completionTokens, parts = NO_PARTS } = billed;
@@ -49,43 +46,42 @@ export function usageOf(billed: TokenUsage | undefined, reasoning: unknown): Ans
   };
 }
 
-/** Nothing for what a host has in the place of a text. */
+/** Returns a string; empty for other values. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Why a model has ended: it had written all, it waits for its calls, or it was cut short by a limit or by a filter. */
+/** Reason of the end: complete, waiting for call results, or cut by a limit or a filter. */
 export type AnswerEnd = 'complete' | 'calls' | 'length' | 'filtered';
 
-/** Takes an answer in the order in which the model writes it. Empty texts say nothing. */
+/** Receives an answer in the model's order. Empty texts are permitted. */
 export interface AnswerWriter {
-  /** As reported last. */
+  /** The last reported usage. */
   usage: AnswerUsage | undefined;
-  /** As the host says that it has served the request, in the words of OpenAI. */
+  /** The reported service tier in OpenAI's terms. */
   serviceTier: string | undefined;
-  /** The answer begins. Only the first time counts; some hosts begin with something else. */
+  /** Starts the answer. Repeated calls are ignored. Some hosts send other events first. */
   begin(head: AnswerHead): void;
-  /** Begins a piece of reasoning of its own. */
+  /** Starts a separate piece of reasoning. */
   beginReasoning(): void;
   reasoning(text: string): void;
-  /** `block`: the reasoning that is open, as the messages dialect has it. The host wants it back unchanged. */
+  /** `block`: the current reasoning in the form of the messages dialect. The host requires it back unchanged. */
   sealReasoning(block: Fields): void;
   text(text: string, logprobs?: readonly unknown[]): void;
   refusal(text: string): void;
-  /** An image that the model has made: a data URL, or an address. */
+  /** Adds an output image: a data URL or a URL. */
   image(url: string): void;
-  /** A source of the text before it, in the words of OpenAI. */
+  /** Adds a source of the preceding text, in OpenAI's terms. */
   annotation(annotation: Fields): void;
   /**
-   * Begins a call. `key`: what the reader names it by; a call that has the same is over. `id`: not checked, and
-   * no text or an empty one if the host gives none.
+   * Starts a call. `key`: the reader's identifier; an earlier call with the same key ends. `id`: not validated, possibly missing.
    */
   beginCall(key: unknown, id: unknown, hostName: string): void;
-  /** A piece of the arguments of a call, which are JSON. */
+  /** Adds a piece of a call's JSON arguments. */
   callArguments(key: unknown, json: string): void;
-  /** The arguments of a call are complete. White space may follow. */
+  /** Marks a call's arguments as complete. White space may follow. */
   endArguments(key: unknown): void;
-  /** Something follows, so none of the calls whose arguments are complete was cut short. */
+  /** Called when other output follows: calls with complete arguments were not cut short. */
   completeCalls(): void;
   finish(end: AnswerEnd): void;
 }
@@ -95,34 +91,34 @@ export interface WholeWriter extends AnswerWriter {
 }
 
 export interface StreamWriter extends AnswerWriter, StreamEnds {
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): string;
 }
 
-/** Reads what a host answers to one request. */
+/** Reads the host's answer to one request. */
 export interface HostReader {
   readWhole(answer: Fields): void;
   readEvent(event: Fields): void;
-  /** The stream is over, though the host may have left something open. */
+  /** Handles the end of the stream, even if the host has left blocks open. */
   end(): void;
 }
 
-/** A call of a tool, as a whole. */
+/** A complete tool call. */
 export interface GatheredCall {
   readonly id: unknown;
   readonly hostName: string;
   json: string;
 }
 
-/** What an answer depends on besides its request. */
+/** Data of an answer that are not in its request. */
 export interface ResponseContext {
-  /** The id of the gateway's request, such as `req_…`. */
+  /** The gateway's request id, such as `req_…`. */
   readonly requestId: string;
-  /** The time in seconds since 1970. */
+  /** Time in seconds since 1970. */
   readonly nowS: number;
 }
 
-/** A writer for a dialect that has no words for some of it. `Options`: what the request decides about its answer. */
+/** Base of writers for dialects without some features. `Options`: request settings that affect the answer. */
 export abstract class TerseWriter<Options> implements AnswerWriter {
   usage: AnswerUsage | undefined;
   serviceTier: string | undefined;
@@ -130,7 +126,7 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
   protected readonly context: ResponseContext;
   protected head: AnswerHead = {};
   protected ending: AnswerEnd | undefined;
-  /** Calls that are gathered, by their keys. */
+  /** Calls in progress, by key. */
   readonly #open = new Map<unknown, GatheredCall>();
 
   constructor(options: Options, context: ResponseContext) {
@@ -162,7 +158,7 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
     if (call !== undefined) call.json += json;
   }
 
-  /** A call to which the arguments that follow are added. */
+  /** Starts a call, to which arguments are appended. */
   protected gather(key: unknown, id: unknown, hostName: string): GatheredCall {
     const call = { id, hostName, json: '' };
     this.#open.set(key, call);
@@ -170,7 +166,7 @@ export abstract class TerseWriter<Options> implements AnswerWriter {
   }
 }
 
-/** A writer for a dialect in which a refusal is text, and the reason of the end. */
+/** Base of writers for dialects without refusals: a refusal becomes text and an end reason. */
 export abstract class TextWriter<Options> extends TerseWriter<Options> {
   protected hasRefusal = false;
 
@@ -180,7 +176,7 @@ export abstract class TextWriter<Options> extends TerseWriter<Options> {
   }
 }
 
-/** The arguments of a call in a dialect that has objects only. Any other text becomes the field `input` of one, so that nothing is lost. */
+/** Returns the arguments as an object. Invalid JSON becomes its field `input`, so that no text is lost. */
 export function objectOf(json: string): Fields {
   if (json.trim() === '') return {};
   return parseArguments(json) ?? { input: json };

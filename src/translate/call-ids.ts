@@ -1,12 +1,12 @@
-/** The ids of calls at a host. Those that other hosts have made may have characters that this one refuses. */
+/** Maps call ids to ids that a host accepts: ids from other hosts may contain invalid characters. */
 
 export class CallIds {
   readonly #hostIds = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** The next number for ids that would be the same. */
+  /** Next suffix per colliding id. */
   readonly #nextNumbers = new Map<string, number>();
 
-  /** One for each id of the client. No number is tried twice, however many would be the same. */
+  /** Returns the host's id for a client's id. Suffixes only increase, so the search is linear in the number of calls. */
   hostId(callId: string): string {
     const known = this.#hostIds.get(callId);
     if (known !== undefined) return known;

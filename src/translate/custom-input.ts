@@ -1,16 +1,13 @@
-/**
- * Custom tools, which take a text and not JSON, as functions: the one field that holds their text,
- * and how it is read back from a stream of JSON.
- */
+/** Represents custom tools, which take text, as functions with one text field, and reads that text back from streamed JSON. */
 import { isObject, objectOf, parseArguments, parseJson } from '../core/json.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import type { Findings } from './findings.ts';
 import type { Call } from './request.ts';
 
-/** The name of the field. */
+/** Name of the text field. */
 export const CUSTOM_INPUT = 'input';
 
-/** The parameters of a custom tool. `format`: of its text, which no host of another dialect enforces. */
+/** Parameters of a custom tool. `format`: the text's grammar, which hosts of other dialects do not enforce. */
 export function customParameters(format: unknown, where: string, findings: Findings): Fields {
   return {
     type: 'object',
@@ -33,7 +30,7 @@ function describe(format: unknown, where: string, findings: Findings): string {
   return '';
 }
 
-/** The arguments of a call as an object. What a model has written may be no JSON, or nothing. */
+/** Returns the arguments of a call as an object. Arguments written by a model may be invalid or empty. */
 export function inputOf(input: Call['input']): Fields {
   if ('value' in input) return input.value;
   if ('text' in input) return { [CUSTOM_INPUT]: input.text };
@@ -41,32 +38,32 @@ export function inputOf(input: Call['input']): Fields {
   return parseArguments(input.json) ?? { [CUSTOM_INPUT]: input.json };
 }
 
-/** The text in the arguments of a call. If the model has written other arguments, they are the text. */
+/** Returns the text of a custom call. If the arguments have another form, their JSON is the text. */
 function customInputOf(input: unknown): string {
   const text = isObject(input) ? input[CUSTOM_INPUT] : undefined;
   return typeof text === 'string' ? text : JSON.stringify(input ?? {});
 }
 
-/** What precedes the text, with any white space between its tokens. */
+/** Tokens before the text. White space may separate them. */
 const OPENING = ['{', ...`"${CUSTOM_INPUT}"`, ':', '"'];
-/** Its tokens begin here. */
+/** Start positions of the tokens. */
 const TOKEN_STARTS: ReadonlySet<number> = new Set([0, 1, OPENING.length - 2, OPENING.length - 1]);
 const HIGH_SURROGATE = /[\ud800-\udbff]$/;
 
-/** `other`: the arguments do not begin as they should. */
+/** `other`: the arguments have an unexpected form. */
 type State = 'opening' | 'text' | 'closed' | 'other';
 
-/** Reads the text from arguments that come in pieces, as soon as it is there. Each is read once. */
+/** Extracts the text from streamed arguments as early as possible, reading each piece once. */
 export class CustomInputReader {
   #state: State = 'opening';
-  /** How much of the opening has come. */
+  /** Number of matched characters of the opening. */
   #matched = 0;
-  /** Before the text begins: all that has come. Then what has not become text yet. JSON. */
+  /** JSON not yet converted: before the text, everything received. */
   #json = '';
-  /** The first half of a character. */
+  /** First half of a surrogate pair. */
   #half = '';
 
-  /** The text that a piece adds. */
+  /** Adds a piece and returns the new text. */
   push(json: string): string {
     if (this.#state === 'closed') return '';
     this.#json += json;
@@ -74,7 +71,7 @@ export class CustomInputReader {
     return this.#state === 'text' ? this.#take() : '';
   }
 
-  /** What is left at the end. */
+  /** Returns the remaining text. */
   end(): string {
     if (this.#state === 'text' || this.#state === 'closed') return this.#half;
     const parsed = parseJson(this.#json);
@@ -101,13 +98,13 @@ export class CustomInputReader {
     const text = this.#half + decode(this.#json.slice(0, end));
     if (this.#json[end] === '"') this.#state = 'closed';
     this.#json = this.#state === 'closed' ? '' : this.#json.slice(end);
-    // Libraries in other languages cannot join the halves of a character again.
+    // A surrogate pair must not be split, because libraries in other languages cannot rejoin the halves.
     this.#half = HIGH_SURROGATE.exec(text)?.[0] ?? '';
     return text.slice(0, text.length - this.#half.length);
   }
 }
 
-/** Where the complete characters of a JSON string end: at its closing quote, or within an escape. */
+/** Returns the end of the complete characters: the closing quote, or the start of an incomplete escape. */
 function endOfCharacters(json: string): number {
   let at = 0;
   while (at < json.length && json[at] !== '"') {

@@ -1,6 +1,6 @@
 /**
- * Embeddings have a waist of their own: texts, and vectors. Each dialect of clients is read in one place here, and each of
- * hosts written in one.
+ * Translates embeddings. Their neutral form is texts and vectors, with one reader per client dialect and one writer per host
+ * dialect.
  */
 import type { DialectName } from '../core/dialects.ts';
 import { isObject, objectOf } from '../core/json.ts';
@@ -14,16 +14,16 @@ import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../dia
 import { Findings, present, saysNothing } from './findings.ts';
 import type { HostTerms, TranslatedRequest } from './translation.ts';
 
-/** What is to be embedded. */
+/** A request for embeddings in neutral form. */
 interface Wanted {
   readonly texts: readonly WantedText[];
-  /** The client's field that has them. */
+  /** The client's field with the texts. */
   readonly field: string;
-  /** Undefined where the model decides. */
+  /** Undefined for the model's default. */
   readonly dimensions: unknown;
 }
 
-/** A text, and what makes other vectors of it at Google's hosts. Elsewhere there is no such choice. */
+/** A text with hints that influence its vector on Google's hosts. Other hosts have no such hints. */
 interface WantedText {
   readonly text: string;
   readonly taskType?: unknown;
@@ -37,16 +37,16 @@ interface Answered {
 }
 
 interface EmbeddingClient {
-  /** Reads a valid request. What cannot be said is in `findings`. */
+  /** Reads a valid request. Untranslatable fields are added to `findings`. */
   read(fields: Fields, findings: Findings): Wanted;
-  /** The answer for a client that has asked so. */
+  /** Writes the answer to a client's request. */
   writeAnswer(answered: Answered, asked: ModelRequest): Fields;
 }
 
 interface EmbeddingHost {
-  /** The body, but for `model`. What cannot be said is in `findings`. */
+  /** Writes the body without `model`. Untranslatable fields are added to `findings`. */
   write(wanted: Wanted, findings: Findings, terms: HostTerms): Fields;
-  /** The vectors of a valid answer. */
+  /** Returns the vectors of a valid answer. */
   readAnswer(answer: Fields): Answered['vectors'];
 }
 
@@ -130,7 +130,7 @@ function readRequest(request: Fields, where: string, findings: Findings): Wanted
   return { text, taskType, title, autoTruncate, dimensions: outputDimensionality };
 }
 
-/** Of Vertex AI, which takes the hints under names of their own where it takes several texts at once. */
+/** Vertex AI. With several texts per request, it uses different names for the hints. */
 const VERTEX: EmbeddingHost = {
   write({ texts, field, dimensions }, findings, { upstream = '' }) {
     const [first = { text: '' }] = texts;
@@ -163,7 +163,7 @@ type Among<Format> = Readonly<Partial<Record<DialectName, Format>>>;
 const CLIENTS: Among<EmbeddingClient> = { embeddings: OPENAI, gemini_embeddings: GOOGLE };
 const HOSTS: Among<EmbeddingHost> = { embeddings: OPENAI, gemini_embeddings: GOOGLE, vertex_embeddings: VERTEX };
 
-/** The dialect among those of a host in which a client of another one can have embeddings; undefined if there is none. */
+/** Returns the host's dialect for embeddings of a client of another dialect; undefined if it has none. */
 export function embeddingHostOf(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
   return CLIENTS[from] && dialects.find((name) => HOSTS[name] !== undefined);
 }
@@ -172,7 +172,7 @@ export function isOfEmbeddings(dialect: DialectName): boolean {
   return HOSTS[dialect] !== undefined;
 }
 
-/** Translates a valid request between the two dialects. */
+/** Translates a valid request. */
 export function translateEmbeddings(asked: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
   const client = CLIENTS[asked.dialect.name] as EmbeddingClient;
   const host = HOSTS[to] as EmbeddingHost;
@@ -197,25 +197,25 @@ export function translateEmbeddings(asked: ModelRequest, to: DialectName, terms:
   };
 }
 
-/** Without one for each, nobody could tell for which text a vector is. */
+/** Reports a wrong number of vectors: they could not be assigned to the texts. */
 function mismatchOf(vectors: Answered['vectors'], texts: number): string | undefined {
   const count = vectors.length > texts ? vectors.length : vectors.filter(({ length }) => length > 0).length;
   if (count === texts) return undefined;
   return `${counted(count, 'vector')} for ${counted(texts, 'text')}`;
 }
 
-/** Hosts say for which text each vector is. */
+/** Sorts vectors by their index. */
 function inOrder(data: unknown): readonly Fields[] {
   const place = ({ index }: Fields) => (typeof index === 'number' ? index : 0);
   return entriesIn(data).toSorted((a, b) => place(a) - place(b));
 }
 
-/** Each keeps its place, also one that is no object. */
+/** Keeps positions: an entry that is not an object becomes an empty one. */
 function entriesIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? list.map((item) => objectOf(item)) : [];
 }
 
-/** Some hosts write base64 whatever is asked for. Empty if it is no vector. */
+/** Parses a vector. Some hosts send base64 regardless of the request. Returns an empty vector for an invalid value. */
 function vectorOf(value: unknown): readonly number[] {
   const numbers: unknown = typeof value === 'string' ? numbersIn(value) : value;
   return Array.isArray(numbers) && numbers.every(Number.isFinite) ? numbers : [];

@@ -1,16 +1,16 @@
-/** Tools of the client's own host that a translation leaves out, since no other host can run them. */
+/** Host-run tools that a translation drops, because other hosts cannot run them. */
 
-/** Agents send these with every request, whether or not they need them. */
+/** Tools that agents send with every request. */
 const ALWAYS_SENT: readonly string[] = ['web_search', 'tool_search'];
-/** What a client runs itself is no tool of its host, whatever the config says. */
+/** Client-run tools, which are never dropped. */
 const OF_CLIENTS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace']);
 
-/** The name by which a tool of this type is left out, to which dates and `preview` may follow; undefined if it is not. */
+/** Returns the configured name that matches a tool type, which may have a date or `preview` as a suffix; undefined otherwise. */
 export function leftOutAs(type: unknown, ignoreTools: readonly string[]): string | undefined {
   if (typeof type !== 'string' || OF_CLIENTS.has(type)) return undefined;
   return [...ALWAYS_SENT, ...ignoreTools].find((name) => type === name || type.startsWith(`${name}_`));
 }
 
-/** For what is refused instead. */
+/** Error text for refused tools. */
 export const UNRUNNABLE =
   'the provider of this model cannot run it; leave it out, or have it left out by ignore_tools in the config of the gateway';

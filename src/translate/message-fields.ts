@@ -1,19 +1,21 @@
 /**
- * The fields of messages that a dialect does not have. Client libraries give back what they have added to answers, such as
- * `provider_specific_fields`: that is left out. What would be lost with its meaning is refused.
+ * Handles message fields unknown to a dialect. Fields that client libraries add to answers and send back, such as
+ * `provider_specific_fields`, are dropped. Fields that change the meaning are refused.
  */
 import { printableName } from '../core/printable.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { foldCase } from '../wire/names.ts';
 import { type Findings, saysNothing, UNSAYABLE } from './findings.ts';
 
-/** Of any dialect: content, calls, marks that cost, and what has a host continue an answer. */
+/**
+ * Fields of any dialect that must not be dropped: content, calls, priced marks, and marks that make a host continue an answer.
+ */
 const MEANT: ReadonlySet<string> = new Set([
   ...['content', 'tool_calls', 'function_call', 'tool_call_id', 'refusal', 'thinking_blocks', 'cache_control', 'audio'],
   ...['images', 'videos', 'files', 'documents', 'attachments', 'tools', 'prefix', 'partial', 'clear_at'],
 ]);
 
-/** `scope`: for the names of what is left out, such as `messages`. */
+/** `scope`: prefix of the names of dropped fields, such as `messages`. */
 export function expectMessage(
   known: ReadonlySet<string>,
   message: Fields,

@@ -1,10 +1,10 @@
-/** The modalities of answers, and the reported tokens of each, between dialects. */
+/** Translates output modalities and per-modality token counts. */
 import type { Fields } from '../dialects/dialect.ts';
 import type { ByModality } from '../dialects/modalities.ts';
 import { type Findings, UNSAYABLE } from './findings.ts';
 import type { Said, Turn } from './request.ts';
 
-/** The modalities that a valid request names, in lower case. Undefined for none, and for text alone, which is usual. */
+/** Returns the requested modalities in lower case; undefined for text only. */
 export function readModalities(value: unknown, field: string, findings: Findings): Said<readonly string[]> | undefined {
   const names = Array.isArray(value) ? value.map((each) => String(each).toLowerCase()) : [];
   if (names.includes('audio'))
@@ -12,7 +12,7 @@ export function readModalities(value: unknown, field: string, findings: Findings
   return names.includes('image') ? { value: names, field } : undefined;
 }
 
-/** Refuses images of the model, for hosts whose models make none: asked for, or of past answers. */
+/** Refuses requested or past output images, for hosts without image output. */
 export function refuseImages(
   modalities: Said<readonly string[]> | undefined,
   turns: readonly Turn[],
@@ -26,12 +26,12 @@ export function refuseImages(
 
 const OF_USERS_ALONE = 'the provider of this model takes no images of the model; send it as one of the user';
 
-/** In the details of OpenAI's formats. */
+/** Token details in OpenAI's format. */
 export function openAiDetails({ audio, image }: ByModality): Fields {
   return { ...(audio > 0 && { audio_tokens: audio }), ...(image > 0 && { image_tokens: image }) };
 }
 
-/** The tokens of a kind as a list of Google's dialect; undefined if all of them are text. `all`: with those of text. */
+/** Token details in Google's format; undefined if all tokens are text. `all`: the total including text. */
 export function googleDetails(all: number, { audio, image }: ByModality): readonly Fields[] | undefined {
   if (audio + image === 0) return undefined;
   const counts = { TEXT: all - audio - image, AUDIO: audio, IMAGE: image };

@@ -1,21 +1,18 @@
-/**
- * The waist of requests: a conversation, tools and settings in no dialect. A reader for each dialect of
- * clients makes it, and a writer for each dialect of hosts says it, or refuses what it cannot say.
- */
+/** The neutral form of requests. A reader per client dialect produces it, and a writer per host dialect consumes it. */
 import type { Fields } from '../dialects/dialect.ts';
 
-/** A value, and the field of the client's request that says it, for messages about it: such as `input[2].detail`. */
+/** A value with the path of its field in the client's request, such as `input[2].detail`, for messages. */
 export interface Said<Value> {
   readonly value: Value;
   readonly field: string;
 }
 
-/** Undefined where nothing is said. */
+/** Returns undefined for an absent value. */
 export function said<Value>(value: Value | null | undefined, field: string): Said<Value> | undefined {
   return value === undefined || value === null ? undefined : { value, field };
 }
 
-/** The end of what the host is to cache. `value`: as `cache_control` of the messages dialect. */
+/** End of a prefix to cache. `value`: `cache_control` of the messages dialect. */
 export type CacheMark = Said<Fields>;
 
 interface Markable {
@@ -29,14 +26,14 @@ export interface TextPart extends Markable {
 
 export interface ImagePart extends Markable {
   readonly kind: 'image';
-  /** An address, or a data URL. */
+  /** A URL, or a data URL. */
   readonly url: Said<string>;
   readonly detail: Said<unknown>;
 }
 
 export interface FilePart extends Markable {
   readonly kind: 'file';
-  /** A data URL. One of the two is there. */
+  /** A data URL. Either `data` or `url` is set. */
   readonly data: Said<string> | undefined;
   readonly url: Said<string> | undefined;
   readonly name: string | undefined;
@@ -44,18 +41,18 @@ export interface FilePart extends Markable {
 
 export type Part = TextPart | ImagePart | FilePart | (Markable & { readonly kind: 'refusal'; readonly text: string });
 
-/** A call of a tool, as a function. */
+/** A tool call, as a function. */
 export interface Call extends Markable {
   readonly kind: 'call';
   readonly id: string;
   readonly hostName: string;
-  /** JSON, as the model wrote it; the text of a custom tool; or an object. */
+  /** JSON written by the model, the text of a custom tool, or an object. */
   readonly input: { readonly json: string } | { readonly text: string } | { readonly value: Fields };
 }
 
 export type Written =
   | { readonly kind: 'parts'; readonly parts: readonly Part[] }
-  /** `block`: as the messages dialect has it. Undefined if it is sealed for other hosts. */
+  /** `block`: in the form of the messages dialect. Undefined if only another host can decrypt it. */
   | { readonly kind: 'reasoning'; readonly block: Fields | undefined; readonly field: string }
   | Call;
 
@@ -67,15 +64,15 @@ export interface Output extends Markable {
 export type Turn =
   | { readonly kind: 'instructions'; readonly parts: readonly Part[] }
   | { readonly kind: 'user'; readonly parts: readonly Part[] }
-  /** Outputs without a call are a turn in which nothing is written. */
+  /** Outputs without a call form a turn with an empty `written`. */
   | { readonly kind: 'assistant'; readonly written: readonly Written[]; readonly outputs: readonly Output[] };
 
-/** A tool as a function. */
+/** A tool, as a function. */
 export interface OfferedTool extends Markable {
-  /** Its name at the host. */
+  /** The tool's name on the host. */
   readonly hostName: string;
   readonly description: string | undefined;
-  /** A JSON schema; undefined if it takes no arguments. */
+  /** A JSON schema; undefined without arguments. */
   readonly parameters: Fields | undefined;
   readonly strict: boolean | undefined;
 }
@@ -85,40 +82,40 @@ export type ToolChoice =
   | { readonly kind: 'named'; readonly hostName: string };
 
 export interface Reasoning {
-  /** `thinking` of the messages dialect, where a client of another has it. It says more than an effort. */
+  /** `thinking` of the messages dialect, if the client's dialect has it. It is more specific than an effort. */
   readonly thinking?: Fields | undefined;
-  /** Not checked: hosts differ in their levels. */
+  /** Not validated, because levels differ between hosts. */
   readonly effort: Said<unknown> | undefined;
-  /** Whether the client wants to read it. */
+  /** Whether the client requests readable reasoning. */
   readonly isShown: boolean;
-  /** The field that asks for a summary, if the client has to be told that there is none. */
+  /** The field that requests a summary, if its absence must be reported to the client. */
   readonly summaryField?: string | undefined;
-  /** The field that asks for no reasoning, whatever the effort, where a host that cannot be told may ignore it. */
+  /** The field that turns reasoning off, reported as ignored if the host cannot turn it off. */
   readonly offField?: string | undefined;
 }
 
 export type Format =
   | { readonly kind: 'text' | 'json_object' }
-  /** `definition`: with name, schema, and description and strict if they are there. */
+  /** `definition`: name and schema, with optional description and strict. */
   | { readonly kind: 'json_schema'; readonly definition: Fields & { readonly schema: Fields } };
 
-/** Hints for a cache, in the words of OpenAI, which caches unasked. */
+/** OpenAI's cache hints; OpenAI caches automatically. */
 export interface CacheHints {
   readonly key: unknown;
   readonly retention: unknown;
   readonly options: Fields | undefined;
 }
 
-/** What is undefined is not said. */
+/** A request in neutral form. Undefined fields are absent from the client's request. */
 export interface NeutralRequest {
-  /** As the client names it. */
+  /** The client's name of the model. */
   readonly model: string;
   readonly stream: boolean | undefined;
   readonly turns: Said<readonly Turn[]>;
   readonly tools: readonly OfferedTool[];
   readonly choice: ToolChoice | undefined;
   readonly parallelCalls: boolean | undefined;
-  /** In tokens. */
+  /** Maximum output in tokens. */
   readonly maxOutput: number | undefined;
   readonly temperature: Said<number> | undefined;
   readonly topP: Said<number> | undefined;
@@ -126,17 +123,17 @@ export interface NeutralRequest {
   readonly stops?: Said<readonly unknown[]> | undefined;
   readonly reasoning: Reasoning;
   readonly format: Format;
-  /** The kinds of answers that are asked for, in the words of OpenAI; undefined for text alone. */
+  /** Requested output modalities in OpenAI's terms; undefined for text only. */
   readonly modalities?: Said<readonly string[]> | undefined;
   readonly verbosity?: Said<unknown> | undefined;
   readonly user: unknown;
   readonly safetyIdentifier?: unknown;
   readonly metadata?: unknown;
-  /** In the words of OpenAI. */
+  /** In OpenAI's terms. */
   readonly serviceTier: unknown;
-  /** The field that asks for the probabilities of what is written. */
+  /** The field that requests log probabilities. */
   readonly logprobsField?: string | undefined;
-  /** How many alternatives to each token. */
+  /** Number of alternatives per token. */
   readonly topLogprobs?: Said<unknown> | undefined;
   readonly cacheHints?: CacheHints | undefined;
 }

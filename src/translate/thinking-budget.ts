@@ -1,21 +1,21 @@
-/** Budgets of thinking: as efforts, and within a maximum. */
+/** Converts thinking budgets to efforts, and limits them to the output maximum. */
 import type { Fields } from '../dialects/dialect.ts';
 
-/** The largest budgets, in tokens, that are a low and a medium effort. */
+/** Largest budgets of the efforts `low` and `medium`, in tokens. */
 const LOW_BUDGET = 4_096;
 const MEDIUM_BUDGET = 16_384;
 
-/** Undefined for what is no number. */
+/** Returns undefined for a value that is not a number. */
 export function effortOfBudget(budget: unknown): string | undefined {
   if (typeof budget !== 'number') return undefined;
   if (budget <= LOW_BUDGET) return 'low';
   return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
 }
 
-/** The least budget that Claude takes. It has to be less than the maximum of the answer. */
+/** Minimum budget of Claude. It must be below the output maximum. */
 const LEAST_BUDGET = 1_024;
 
-/** `thinking` of the messages dialect with a budget that a maximum of output has room for, if it can have any. */
+/** Limits the budget in `thinking` to the output maximum, if that exceeds the minimum budget. */
 export function thinkingWithin(thinking: Fields, maximum: number | undefined): Fields {
   const { budget_tokens: budget } = thinking;
   const isTooMuch = maximum !== undefined && maximum > LEAST_BUDGET && typeof budget === 'number' && budget >= maximum;

@@ -1,64 +1,64 @@
 /**
- * Carries what a host wants back with the next turn through clients of another dialect: Google's signatures of thoughts
- * and what hosts of chat have thought as blocks of thinking, and blocks of thinking as signatures of thoughts.
+ * Carries reasoning that a host requires back with the next turn through clients of other dialects. Google's signatures and
+ * reasoning of chat hosts travel as thinking blocks; thinking blocks travel as Google signatures.
  */
 import { isObject, parseJson } from '../core/json.ts';
 import type { Fields } from '../dialects/dialect.ts';
 
-/** Tells Google's signatures from those of hosts of the messages dialect, which are base64. */
+/** Prefix of Google's signatures. Signatures of messages hosts are base64, so they cannot contain the dot. */
 const OF_GOOGLE = 'google.';
-/** Tells in the same way what a host of chat has thought. The name of its field follows. */
+/** Prefix for reasoning of chat hosts, followed by the field's name. */
 const OF_CHAT = 'chat.';
-/** Tells our content from Google's own. */
+/** Marks our content among Google's signatures. */
 const OURS = 'inf-gw.';
 
-/** A block of thinking that holds a signature of Google's. */
+/** Wraps a Google signature in a thinking block. */
 export function blockOfSignature(signature: string): Fields {
   return { type: 'thinking', thinking: '', signature: OF_GOOGLE + signature };
 }
 
-/** The signature that such a block holds; undefined if another host has made it. */
+/** Unwraps a Google signature; undefined for blocks of other hosts. */
 export function signatureInBlock({ signature }: Fields): string | undefined {
   const isOfGoogle = typeof signature === 'string' && signature.startsWith(OF_GOOGLE);
   return isOfGoogle ? signature.slice(OF_GOOGLE.length) : undefined;
 }
 
-/** The fields in which hosts of chat take back the text of what they have thought. */
+/** Fields for reasoning text in chat messages. */
 export const THINKING_FIELDS = ['reasoning_content', 'reasoning'] as const;
 export type ThinkingField = (typeof THINKING_FIELDS)[number];
 
-/** The signature of a block of thinking that a host of chat has named by this field. */
+/** Returns the signature of a thinking block whose text came in this chat field. */
 export function signatureOfField(field: ThinkingField): string {
   return OF_CHAT + field;
 }
 
-/** The signature of a block of which the client is to see nothing: that of a host of chat holds the text as well. */
+/** Returns the signature of a block hidden from the client. For chat hosts it includes the text. */
 export function signatureOfUnseen({ thinking, signature }: Fields): string {
   const isField = THINKING_FIELDS.some((field) => signature === signatureOfField(field));
   if (isField) return `${signature}.${Buffer.from(String(thinking)).toString('base64')}`;
   return typeof signature === 'string' ? signature : '';
 }
 
-/** Of a block for which a host of chat wants back more than its text. */
+/** Prefix of signatures with `reasoning_details`, for chat hosts that require more than the text. */
 const DETAILS = `${OF_CHAT}reasoning_details.`;
 
 export function signatureOfDetails(details: readonly Fields[]): string {
   return DETAILS + Buffer.from(JSON.stringify(details)).toString('base64');
 }
 
-/** Whether a host of chat has thought it, as far as one can believe its client. */
+/** Whether a signature claims to be from a chat host. The client could have forged it. */
 export function isOfChat(signature: unknown): signature is string {
   return typeof signature === 'string' && signature.startsWith(OF_CHAT);
 }
 
-/** Whether a host of the messages dialect may have made a block. */
+/** Whether a block may be from a messages host. */
 export function isOfMessages(block: Fields): boolean {
   return signatureInBlock(block) === undefined && !isOfChat(block.signature);
 }
 
 /**
- * The fields of a message that give a host of chat a block back; undefined if another has made it. A client may have
- * written anything into it: it is text that the client pays for, in the fields that such hosts have for it.
+ * Returns the chat fields that return a block to its host; undefined for blocks of other hosts. A client may forge the block,
+ * which is harmless: its text goes into reasoning fields, and the client pays for it.
  */
 export function chatFieldsOf({ thinking, signature }: Fields): Fields | undefined {
   if (!isOfChat(signature)) return undefined;
@@ -80,7 +80,7 @@ function detailsIn(base64: string): readonly Fields[] {
 
 const TEXTS_OF_DETAIL = ['type', 'id', 'format', 'text', 'summary', 'data', 'signature'];
 
-/** A detail of thinking with nothing beside what its host has for it. */
+/** Copies the known fields of a reasoning detail. */
 export function detailOf(detail: Fields): Fields {
   return Object.fromEntries(
     Object.entries(detail).filter(([name, value]) =>
@@ -89,12 +89,12 @@ export function detailOf(detail: Fields): Fields {
   );
 }
 
-/** A signature, which is base64, that holds blocks of thinking. */
+/** Encodes thinking blocks as a base64 signature. */
 export function signatureOfBlocks(blocks: readonly Fields[]): string {
   return Buffer.from(OURS + JSON.stringify(blocks)).toString('base64');
 }
 
-/** The blocks that such a signature holds; undefined if Google has made it. */
+/** Decodes such a signature; undefined for Google's own. */
 export function blocksInSignature(signature: unknown): readonly Fields[] | undefined {
   if (typeof signature !== 'string') return undefined;
   const text = Buffer.from(signature, 'base64').toString('utf8');
@@ -102,7 +102,7 @@ export function blocksInSignature(signature: unknown): readonly Fields[] | undef
   return Array.isArray(blocks) ? blocks.map(thinkingBlockOf).filter((block) => block !== undefined) : undefined;
 }
 
-/** A block of the messages dialect with nothing beside what its host checks; undefined if it is none. */
+/** Copies the known fields of a thinking block; undefined for other values. */
 export function thinkingBlockOf(value: unknown): Fields | undefined {
   if (!isObject(value)) return undefined;
   const { type, thinking, signature, data } = value;

@@ -1,26 +1,26 @@
-/** The names of tools at a host, where there are no namespaces and no custom tools. */
+/** Maps client tools to tool names on hosts, which have neither namespaces nor custom tools. */
 
-/** A tool as the client calls it. */
+/** A tool as known to the client. */
 export interface ToolIdentity {
   readonly kind: 'function' | 'custom';
   readonly name: string;
   readonly namespace: string | undefined;
 }
 
-/** Hosts accept this many characters, of these kinds. */
+/** Length and characters of names that hosts accept. */
 const MAX_NAME_CHARACTERS = 64;
 const FOREIGN_CHARACTER = /[^A-Za-z0-9_-]/g;
 
-/** The most characters of a number that makes a name differ from the others. */
+/** Maximum length of a suffix that makes a name unique. */
 const MAX_ENDING_CHARACTERS = 8;
 
 export class ToolNames {
   readonly #hostNames = new Map<string, string>();
   readonly #identities = new Map<string, ToolIdentity>();
-  /** The next number for names that begin alike. */
+  /** Next suffix per truncated name. */
   readonly #nextNumbers = new Map<string, number>();
 
-  /** The name for a new tool. A name without a namespace stays as it is, for the host to judge. */
+  /** Returns the host's name for a new tool. Names without a namespace are passed unchanged, and validated by the host. */
   add(identity: ToolIdentity): string {
     const plain = plainHostName(identity.name, identity.namespace);
     const name = identity.namespace !== undefined && this.#identities.has(plain) ? this.#numbered(plain) : plain;
@@ -29,7 +29,7 @@ export class ToolNames {
     return name;
   }
 
-  /** The name of a tool that was called, whether or not it is offered still. */
+  /** Returns the host's name for a called tool, which need not be offered any more. */
   hostName(name: string, namespace: string | undefined): string {
     return this.#hostNames.get(keyOf(name, namespace)) ?? plainHostName(name, namespace);
   }
@@ -38,12 +38,12 @@ export class ToolNames {
     return this.#identities.has(hostName);
   }
 
-  /** The tool that the host has called. One that was not offered is a function. */
+  /** Returns the tool for a host's name. An unknown name is treated as a function. */
   identity(hostName: string): ToolIdentity {
     return this.#identities.get(hostName) ?? { kind: 'function', name: hostName, namespace: undefined };
   }
 
-  /** A name that is free. No number is tried twice, however many names begin alike. */
+  /** Returns an unused name. Suffixes only increase, so the search is linear in the number of tools. */
   #numbered(plain: string): string {
     const stem = plain.slice(0, MAX_NAME_CHARACTERS - MAX_ENDING_CHARACTERS);
     let number = this.#nextNumbers.get(stem) ?? 2;

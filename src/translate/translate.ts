@@ -1,4 +1,4 @@
-/** Which translations there are, and what a request becomes for a host. */
+/** Selects and applies translations between dialects. */
 import type { DialectName } from '../core/dialects.ts';
 import { withLongIntegers } from '../core/json.ts';
 import type { Fields, ModelRequest } from '../dialects/dialect.ts';
@@ -34,7 +34,7 @@ const CLIENTS: readonly ClientFormat[] = [
   { dialect: 'responses', read: readResponsesRequest },
   { dialect: 'gemini', read: readGeminiRequest },
 ];
-/** In the order of preference, where a host speaks several dialects. No host is asked in responses for clients of others. */
+/** In order of preference for hosts with several dialects. Responses is never used as a target. */
 const HOSTS: readonly HostFormat[] = [
   { dialect: 'chat', write: writeChatRequest, reader: (writer) => new ChatAnswerReader(writer) },
   { dialect: 'messages', write: writeMessagesRequest, reader: (writer) => new MessagesAnswerReader(writer) },
@@ -42,18 +42,18 @@ const HOSTS: readonly HostFormat[] = [
   { dialect: 'converse', write: writeConverseRequest, reader: (writer) => new ConverseAnswerReader(writer) },
 ];
 
-/** A request as it goes to a host. */
+/** A request as sent to a host. */
 export interface HostRequest {
-  /** In the dialect of the host. */
+  /** The request in the host's dialect. */
   readonly request: ModelRequest;
-  /** Translates the answer; undefined where client and host speak the same dialect. */
+  /** Translates the answer; undefined if client and host use the same dialect. */
   readonly response: ResponseTranslation | undefined;
-  /** What was left out, since the host's dialect cannot say it. */
+  /** Names of fields dropped because the host's dialect lacks them. */
   readonly ignored: readonly string[];
 }
 
 export interface TranslatedModel extends HostTerms {
-  /** Fields that translated requests leave out, since the model does not know them. */
+  /** Fields to drop from translated requests because the model does not support them. */
   readonly ignoreFields: readonly string[];
 }
 
@@ -61,18 +61,18 @@ export type Hosted =
   | { readonly ok: true; readonly hosted: HostRequest }
   | { readonly ok: false; readonly problem: string };
 
-/** Whether a client of a dialect can use a host of these. */
+/** Whether clients of a dialect can use a host with these dialects. */
 export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
   return spokenFor(from, hostDialects) !== undefined;
 }
 
-/** The dialect of a host in which clients of this one ask it; undefined if there is none. */
+/** Returns the host dialect used for clients of a dialect; undefined if there is no translation. */
 export function spokenFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
   if (dialects.includes(from)) return from;
   return embeddingHostOf(from, dialects) ?? (clientOf(from) && hostOf(dialects)?.dialect);
 }
 
-/** What a request becomes for a host of these dialects, which must be reachable. */
+/** Converts a request for a host with these dialects, one of which must be reachable. */
 export function hostRequest(
   request: ModelRequest,
   hostDialects: readonly DialectName[],
@@ -96,7 +96,7 @@ export function hostRequest(
   }
 }
 
-/** Translates a valid request for a host of another dialect, which must be reachable. */
+/** Translates a valid request to another dialect, which must be reachable. */
 export function translate(request: ModelRequest, to: DialectName, terms: HostTerms): TranslatedRequest {
   if (isOfEmbeddings(to)) return translateEmbeddings(request, to, terms);
   const client = clientOf(request.dialect.name) as ClientFormat;
@@ -111,8 +111,7 @@ export function translate(request: ModelRequest, to: DialectName, terms: HostTer
 }
 
 /**
- * No answer is longer than the model's own maximum. Clients that know another model better declare
- * more, which many hosts refuse.
+ * Limits the requested maximum to the model's own. Many hosts reject a larger one, which clients written for other models send.
  */
 function maximumOf({ maxOutput }: NeutralRequest, terms: HostTerms): number | undefined {
   return maxOutput === undefined ? undefined : Math.min(maxOutput, terms.maxOutput ?? maxOutput);

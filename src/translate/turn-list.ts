@@ -1,4 +1,4 @@
-/** Puts turns in order: the calls of one turn stand together with their outputs, as hosts want them. */
+/** Orders turns so that the calls of a turn and their outputs are together, as hosts require. */
 import type { Output, Turn, Written } from './request.ts';
 
 export interface AssistantTurn {
@@ -9,7 +9,7 @@ export interface AssistantTurn {
 
 export class TurnList {
   readonly turns: Turn[] = [];
-  /** The turn that the model is writing, until something else follows. */
+  /** The assistant turn in progress. */
   #open: AssistantTurn | undefined;
 
   get open(): AssistantTurn | undefined {
@@ -21,7 +21,7 @@ export class TurnList {
     this.turns.push(turn);
   }
 
-  /** Adds what a model has written. With the outputs of its calls a turn is over. Returns the turn. */
+  /** Adds assistant output and returns its turn. A turn with tool outputs is complete, so further output starts a new one. */
   addWritten(written: readonly Written[]): AssistantTurn {
     if (this.#open === undefined || this.#open.outputs.length > 0) {
       const turn: AssistantTurn = { kind: 'assistant', written: [], outputs: [] };
@@ -32,7 +32,7 @@ export class TurnList {
     return this.#open;
   }
 
-  /** `turn`: that of the call, if it is known. */
+  /** `turn`: the turn of the call, if known. */
   addOutput(output: Output, turn: AssistantTurn | undefined): void {
     if (turn === undefined) this.add({ kind: 'assistant', written: [], outputs: [output] });
     else turn.outputs.push(output);

@@ -1,9 +1,9 @@
-/** What the hosts that are no host of OpenAI or Anthropic have no word for, whatever their dialect. */
+/** Request fields without an equivalent on hosts other than OpenAI and Anthropic. */
 import { isObject } from '../core/json.ts';
 import { type Findings, saysNothing, UNSAYABLE } from './findings.ts';
 import type { NeutralRequest } from './request.ts';
 
-/** What cannot be said is refused where an answer would be another one, and left out where it is a note or a hint. */
+/** Refuses fields that would change the answer, and ignores notes and hints. */
 export function noteUnsayable(request: NeutralRequest, findings: Findings): void {
   const { topLogprobs, logprobsField, metadata, verbosity, user, safetyIdentifier, cacheHints, parallelCalls } =
     request;
@@ -16,6 +16,6 @@ export function noteUnsayable(request: NeutralRequest, findings: Findings): void
   if (!saysNothing(cacheHints?.key)) findings.ignore('prompt_cache_key');
   if (!saysNothing(cacheHints?.retention)) findings.ignore('prompt_cache_retention');
   if (cacheHints?.options !== undefined) findings.ignore('prompt_cache_options');
-  // A model may call several at once, and nothing keeps it from that.
+  // Ignored, because these hosts cannot prevent parallel calls.
   if (parallelCalls === false && request.tools.length > 0) findings.ignore('parallel_tool_calls');
 }

@@ -1,4 +1,4 @@
-/** Cache control: where a client of the chat format marks what the host is to cache. */
+/** Reads `cache_control` in chat requests, which marks the end of a cached prefix. */
 import { isObject } from '../../core/json.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheMark, Part, Written } from '../request.ts';
@@ -6,7 +6,7 @@ import type { CacheMark, Part, Written } from '../request.ts';
 const KNOWN: ReadonlySet<string> = new Set(['type', 'ttl']);
 const LIFETIMES: readonly unknown[] = [undefined, null, '5m', '1h'];
 
-/** The field `cache_control` of an object. It has a price, so no unknown form passes. */
+/** Reads `cache_control`. It affects the price, so unknown forms are refused. */
 export function readCacheControl(value: unknown, where: string, findings: Findings): CacheMark | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isObject(value) || value.type !== 'ephemeral' || !LIFETIMES.includes(value.ttl)) {
@@ -18,7 +18,7 @@ export function readCacheControl(value: unknown, where: string, findings: Findin
   return { value: { type: 'ephemeral', ...ttl }, field: 'cache_control' };
 }
 
-/** The parts of a message with its own `cache_control`, which stands at the last of them. */
+/** Applies the `cache_control` of a message to its last part. */
 export function withCacheControl(
   parts: readonly Part[],
   value: unknown,
@@ -33,7 +33,7 @@ export function withCacheControl(
   return parts;
 }
 
-/** The same for what a model has written. */
+/** Applies the `cache_control` of an assistant message to its last item. */
 export function writtenWithCacheControl(
   written: readonly Written[],
   value: unknown,

@@ -1,4 +1,4 @@
-/** Reads chat completions, and the chunks of their streams. */
+/** Reads chat completions and their stream chunks. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { readUsage } from '../../dialects/chat/chat-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -6,34 +6,34 @@ import { type AnswerEnd, type AnswerWriter, type HostReader, usageOf } from '../
 import { THINKING_FIELDS } from '../thought-signature.ts';
 import { detailsIn, PastThinking } from './past-thinking.ts';
 
-/** A call that may go on. */
+/** A call in progress. */
 interface OpenCall {
   id: string;
   name: string;
-  /** Of its arguments. */
+  /** Detects the end of the arguments. */
   readonly end: JsonEnd;
   hasBegun: boolean;
-  /** The arguments that have come before the name. */
+  /** Arguments received before the name. */
   waiting: string;
 }
 
-/** A call, or a piece of one. Empty strings for what it does not hold. */
+/** A call or a piece of one. Missing values are empty strings. */
 interface CallPiece {
-  /** Some hosts leave it out. */
+  /** Omitted by some hosts. */
   readonly index: number | undefined;
   readonly id: string;
   readonly name: string;
-  /** JSON, if the model did as it was told. */
+  /** Usually JSON. */
   readonly json: string;
 }
 
 export class ChatAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
-  /** The last call of each index. */
+  /** The latest call per index. */
   readonly #calls = new Map<number, OpenCall>();
-  /** Those of them that have no name yet. */
+  /** Calls without a name. */
   readonly #nameless = new Map<number, OpenCall>();
-  /** Of the call read last. */
+  /** Index of the latest call. */
   #lastIndex = 0;
   readonly #thinking = new PastThinking();
 
@@ -55,7 +55,7 @@ export class ChatAnswerReader implements HostReader {
     this.#readFinish(choice);
   }
 
-  /** Some hosts repeat all that is written so far beside what is new. */
+  /** Reads a chunk. Some hosts repeat the complete text next to the delta; only the delta is read. */
   readEvent(chunk: Fields): void {
     const choice = this.#readHead(chunk);
     if (choice === undefined) return;
@@ -73,7 +73,7 @@ export class ChatAnswerReader implements HostReader {
     this.#seal();
   }
 
-  /** Returns the first choice: no request that is translated asks for more. */
+  /** Returns the first choice: translated requests ask for one. */
   #readHead(answer: Fields): Fields | undefined {
     const { reasoning_tokens: reasoning } = objectOf(objectOf(answer.usage).completion_tokens_details);
     this.#writer.usage = usageOf(readUsage(answer.usage), reasoning) ?? this.#writer.usage;
@@ -86,7 +86,7 @@ export class ChatAnswerReader implements HostReader {
     const { content, refusal, annotations } = message;
     const hasThought = this.#readThinking(message);
     if (typeof content === 'string') this.#text(content, logprobs);
-    // Some hosts have parts of their own for thinking, which hold parts of text.
+    // Some hosts put reasoning into content parts, which contain text parts.
     for (const part of objectsIn(content)) {
       if (typeof part.text === 'string') this.#text(part.text, logprobs);
       if (!hasThought) this.#writer.reasoning(textOf(part.thinking));
@@ -101,9 +101,9 @@ export class ChatAnswerReader implements HostReader {
     }
   }
 
-  /** Whether there is a text of thinking. */
+  /** Returns whether the message has reasoning text. */
   #readThinking(message: Fields): boolean {
-    // Some hosts send both, with the same text.
+    // Some hosts send both fields with equal text.
     const field = THINKING_FIELDS.find((name) => textOf(message[name]) !== '');
     const details = detailsIn(message);
     if (this.#thinking.isEmpty && details.length > 0) this.#writer.beginReasoning();
@@ -125,7 +125,7 @@ export class ChatAnswerReader implements HostReader {
     this.#writer.image(url);
   }
 
-  /** Something else follows on what is thought. */
+  /** Ends the reasoning, because other output follows. */
   #seal(): void {
     const block = this.#thinking.seal();
     if (block !== undefined) this.#writer.sealReasoning(block);
@@ -142,7 +142,7 @@ export class ChatAnswerReader implements HostReader {
     this.#writer.finish(endOf(reason));
   }
 
-  /** The index of a piece without one, which is alone in its chunk: it goes on with the first call, or with the last. */
+  /** Returns the call index for a piece without one: the first call if the ids match, else the latest. */
   #indexOf(piece: CallPiece): number {
     const last = this.#calls.get(this.#lastIndex);
     const isOfFirst = piece.id !== '' && piece.id === this.#calls.get(0)?.id;
@@ -185,7 +185,7 @@ export class ChatAnswerReader implements HostReader {
   }
 }
 
-/** Some hosts give every call the index 0, and some repeat id and name in every piece. */
+/** Some hosts give all calls index 0, and some repeat id and name in every piece. */
 function belongsTo(piece: CallPiece, { id, name, end }: OpenCall): boolean {
   if (piece.name === '') return true;
   if (piece.id !== '' && id !== '') return piece.id === id;
@@ -193,17 +193,17 @@ function belongsTo(piece: CallPiece, { id, name, end }: OpenCall): boolean {
   return !end.isReached || piece.json.trim() === '';
 }
 
-/** Some hosts send a call without a name and arguments. */
+/** Some hosts send empty calls. */
 function saysNothing(name: string, json: string): boolean {
   return name === '' && json === '';
 }
 
 function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly CallPiece[] {
   const listed = objectsIn(calls);
-  // Some hosts have the deprecated field beside the list.
+  // Some hosts send the deprecated field in addition to the list.
   const list = listed.length === 0 && isObject(single) ? [{ function: single }] : listed;
   return list.map((call) => {
-    // Nothing that is asked for answers with custom calls, but their input can be passed on.
+    // Custom calls are never requested, but their input can be passed on.
     const named = [call.function, call.custom].find(isObject) ?? {};
     return {
       index: typeof call.index === 'number' ? call.index : undefined,
@@ -215,11 +215,11 @@ function callsIn({ tool_calls: calls, function_call: single }: Fields): readonly
 }
 
 function argumentsIn(value: unknown): string {
-  // Some hosts send the parsed arguments.
+  // Some hosts send arguments as an object.
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }
 
-/** A string, or the text of parts. */
+/** Returns a string, or the joined text of parts. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return objectsIn(value)
@@ -235,8 +235,7 @@ const ENDS: ReadonlyMap<string, AnswerEnd> = new Map<string, AnswerEnd>([
   ['tool_calls', 'calls'],
   ['function_call', 'calls'],
   ['content_filter', 'filtered'],
-  // As hosts name it where an answer is cut short: by its limit, by theirs, or by an error of theirs. What has
-  // been written may end anywhere, so a call in it must not be run.
+  // Other hosts' names for an answer cut short by a limit or an error. The output may end anywhere, so its calls must not be run.
   ...['length', 'model_length', 'insufficient_system_resource', 'error', 'abort'].map(
     (reason) => [reason, 'length'] as const,
   ),
@@ -249,14 +248,14 @@ function endOf(finishReason: string): AnswerEnd {
 const OPENING = '{[';
 const CLOSING = '}]';
 
-/** Finds the end of a JSON object or array that arrives in pieces, without keeping it. */
+/** Detects the end of streamed JSON without buffering it. */
 class JsonEnd {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
   #isReached = false;
 
-  /** Whether the text up to here is complete. */
+  /** Whether the JSON is complete. */
   get isReached(): boolean {
     return this.#isReached;
   }

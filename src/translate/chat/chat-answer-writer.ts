@@ -1,4 +1,4 @@
-/** Writes chat completions, and the chunks of their streams. */
+/** Writes chat completions and their stream chunks. */
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
@@ -16,13 +16,13 @@ import { CustomInputReader } from '../custom-input.ts';
 import { openAiDetails } from '../modalities.ts';
 import type { ToolNames } from '../tool-names.ts';
 
-/** What the request decides about its answer. */
+/** Request settings that affect the answer. */
 export interface CompletionOptions {
-  /** As the client named it, where the host does not say one. */
+  /** The requested model, used unless the host reports one. */
   readonly model: string;
   readonly includeUsage: boolean;
   readonly names: ToolNames;
-  /** The request has `functions`: there is one call, in the deprecated `function_call`. */
+  /** Whether the request uses `functions`: the answer has at most one call, in the deprecated `function_call`. */
   readonly isFunctionCall: boolean;
 }
 
@@ -82,7 +82,7 @@ export class CompletionWriter extends TerseWriter<CompletionOptions> implements 
   }
 }
 
-/** The fields of a message that hold the calls in an answer. */
+/** Returns the message fields for calls. */
 function callFields(calls: readonly GatheredCall[], { names, isFunctionCall }: CompletionOptions): Fields {
   const [first] = calls;
   if (first === undefined) return {};
@@ -99,16 +99,16 @@ function callFields(calls: readonly GatheredCall[], { names, isFunctionCall }: C
   };
 }
 
-/** A call that is being written. */
+/** A call in progress. */
 interface OpenCall {
-  /** The delta that adds to its arguments, or to its text. */
+  /** Creates the delta for further arguments or text. */
   readonly toDelta: (text: string) => Fields;
-  /** Only of custom tools. */
+  /** Set for custom tools. */
   readonly reader: CustomInputReader | undefined;
 }
 
 export class ChunkWriter extends TerseWriter<CompletionOptions> implements StreamWriter {
-  /** The fields of every chunk; undefined until it has begun. */
+  /** Fields of every chunk; undefined before the start. */
   #head: Fields | undefined;
   #isFinished = false;
   readonly #open = new Map<unknown, OpenCall>();
@@ -131,7 +131,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
     if (text !== '') this.#write({ reasoning_content: text });
   }
 
-  /** Client libraries join the entries of lists by their index. */
+  /** Writes a sealed block. Client libraries merge list entries by index. */
   override sealReasoning(block: Fields): void {
     this.#write({ thinking_blocks: [{ index: this.#seals++, ...block }] });
   }
@@ -144,7 +144,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
     this.#write({ images: [imageFields(url, this.#images++)] });
   }
 
-  /** Goes out with the end. */
+  /** Collects the refusal, which is written at the end. */
   refusal(text: string): void {
     this.#refusal += text;
   }
@@ -152,7 +152,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
   beginCall(key: unknown, id: unknown, hostName: string): void {
     this.endArguments(key);
     const { names, isFunctionCall } = this.options;
-    // The deprecated form has room for one.
+    // The deprecated form supports one call.
     if (isFunctionCall && this.#calls > 0) return;
     const index = this.#calls++;
     if (isFunctionCall) {
@@ -194,7 +194,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
   }
 
   completion(): string {
-    // A host may end without a reason. Client libraries take a stream without one as broken.
+    // Some hosts send no finish reason. Client libraries treat a stream without one as broken.
     this.finish(this.#calls > 0 ? 'calls' : 'complete');
     const usage = this.options.includeUsage ? this.usage : undefined;
     if (usage !== undefined) this.#chunk({ choices: [], usage: usageFields(usage) });
@@ -209,7 +209,7 @@ export class ChunkWriter extends TerseWriter<CompletionOptions> implements Strea
     if (text !== '') this.#write(toDelta(text));
   }
 
-  /** Writes a delta; before the first one the start, if the host has left it out. */
+  /** Writes a delta, preceded by the start if the host has omitted it. */
   #write(delta: Fields, finishReason: string | null = null): void {
     this.begin({});
     const choices = [{ index: 0, delta, finish_reason: finishReason }];
@@ -243,7 +243,7 @@ function finishReasonOf(end: AnswerEnd, { isFunctionCall }: CompletionOptions): 
   }
 }
 
-/** An image as OpenRouter has it. OpenAI's own models return none in chat. */
+/** An image in OpenRouter's format. OpenAI's chat models return no images. */
 function imageFields(url: string, index: number): Fields {
   return { type: 'image_url', image_url: { url }, index };
 }

@@ -1,4 +1,4 @@
-/** Reads the content of chat messages: texts, images and files. */
+/** Reads the content of chat messages: text, images and files. */
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -6,15 +6,15 @@ import type { Findings } from '../findings.ts';
 import type { CacheMark, Part } from '../request.ts';
 import { readCacheControl } from './cache-control.ts';
 
-/** The types of parts that the messages of a role may have. */
+/** Part types permitted for a role. */
 export type PartTypes = readonly string[];
 
 export const TEXT_PARTS: PartTypes = ['text'];
 export const ASSISTANT_PARTS: PartTypes = ['text', 'refusal'];
-/** Also of tool messages: hosts take images and documents as results. */
+/** Also for tool messages: hosts accept images and documents as results. */
 export const INPUT_PARTS: PartTypes = ['text', 'image_url', 'file'];
 
-/** The parts of a content that is valid. Empty texts say nothing, and are left out. */
+/** Reads a valid content. Empty texts are dropped. */
 export function partsOf(content: unknown, types: PartTypes, where: string, findings: Findings): readonly Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
   if (!Array.isArray(content)) return [];
@@ -34,7 +34,7 @@ function partOf(part: Fields, types: PartTypes, where: string, findings: Finding
   return read(part[type], readCacheControl(part.cache_control, where, findings), `${where}.${type}`, findings);
 }
 
-/** Reads the value of a part. */
+/** Reads one type of part. */
 type PartReader = (value: unknown, cache: CacheMark | undefined, where: string, findings: Findings) => Part | undefined;
 
 const READERS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([

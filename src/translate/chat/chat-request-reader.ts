@@ -1,4 +1,4 @@
-/** Reads chat requests: every field at the top level is read, ignored by intent, or refused. */
+/** Reads chat requests. Each top-level field is read, ignored on purpose, or refused. */
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
@@ -11,7 +11,7 @@ import { readTools } from './chat-tools-reader.ts';
 import { readTurns } from './chat-turns-reader.ts';
 
 export function readChatRequest(request: ModelRequest, _: HostTerms, findings: Findings): ReadRequest {
-  // Null counts as absent everywhere.
+  // Null means absent for all fields.
   const fields = present(request.body.fields);
   for (const [name, value] of Object.entries(fields)) checkField(name, value, findings);
   if (request.choices > 1) findings.refuse('n', 'expected 1; the provider of this model gives one answer');
@@ -51,7 +51,7 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
   };
 }
 
-/** Read here, or before: `stream_options` and `n`. */
+/** Fields read here or earlier (`stream_options` and `n`). */
 const READ: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -80,17 +80,17 @@ const READ: ReadonlySet<string> = new Set([
   'service_tier',
 ]);
 
-/** They ask for a tendency, which no answer can be held to. */
+/** Fields without a guaranteed effect on the answer. */
 const IGNORED: ReadonlySet<string> = new Set([
   'seed',
   'presence_penalty',
   'frequency_penalty',
-  // Hints for a cache that this dialect has other means for.
+  // Cache hints; other dialects use different mechanisms.
   'prompt_cache_key',
   'prompt_cache_retention',
 ]);
 
-/** Values that ask for nothing. */
+/** Values without an effect. */
 const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['presence_penalty', (value: unknown) => value === 0],
   ['frequency_penalty', (value: unknown) => value === 0],

@@ -7,7 +7,7 @@ import { messagesOf } from './chat-turns-writer.ts';
 
 export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings: Findings): Fields {
   const { topLogprobs, logprobsField, topK } = request;
-  // Few hosts know it, and the others refuse the request.
+  // Few hosts support it; others reject the request.
   if (topK !== undefined) findings.ignore(topK.field);
   return present({
     model: request.model,
@@ -32,7 +32,7 @@ export function writeChatRequest(request: NeutralRequest, _: HostTerms, findings
   });
 }
 
-/** Hosts refuse the other fields where there are no tools. */
+/** Returns the tool fields; empty without tools, because hosts then reject them. */
 function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): Fields {
   if (offered.length === 0) return {};
   const tools = offered.map(({ hostName, description, parameters, strict }) => ({
@@ -44,13 +44,13 @@ function toolFields({ tools: offered, choice, parallelCalls }: NeutralRequest): 
   return { tools, tool_choice: toolChoice, parallel_tool_calls: parallelCalls };
 }
 
-/** As many as chat completions take. */
+/** Maximum number of stop sequences in chat completions. */
 const MAX_STOPS = 4;
 
 function reasoningFields({ effort, summaryField, offField }: Reasoning, findings: Findings): Fields {
   if (summaryField !== undefined) findings.ignore(summaryField);
   if (offField === undefined) return { reasoning_effort: effort?.value };
-  // Few hosts can be told, and those that cannot refuse the attempt.
+  // Few hosts can turn reasoning off; others reject the attempt.
   findings.ignore(offField);
   if (effort !== undefined) findings.ignore(effort.field);
   return {};

@@ -1,4 +1,4 @@
-/** Reads the tools of a chat request, and which of them the model may or must call. */
+/** Reads the tools of a chat request and `tool_choice`. */
 import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -13,7 +13,7 @@ export interface Tools {
   readonly choice: ToolChoice | undefined;
   readonly parallelCalls: boolean | undefined;
   readonly names: ToolNames;
-  /** The request has `functions`: there is one call in an answer, in the deprecated form. */
+  /** Whether the request uses `functions`: the answer has at most one call, in the deprecated form. */
   readonly isFunctionCall: boolean;
 }
 
@@ -32,7 +32,7 @@ export function readTools(request: Fields, findings: Findings): Tools {
   };
 }
 
-/** Few hosts know subsets of tools, so the others are not offered. */
+/** Applies `allowed_tools` by removing all other tools, because few hosts support subsets. */
 function chosen(
   tools: readonly OfferedTool[],
   { kind, names, isSubset }: NamedChoice,
@@ -56,10 +56,10 @@ function readFunctions({ tools }: Fields, functions: readonly unknown[], finding
   return functions.map((item, index) => readFunction(item, `functions[${index}]`, findings));
 }
 
-/** A tool that is refused. */
+/** Placeholder for a refused tool. */
 const NO_TOOL: OfferedTool = { hostName: '', description: undefined, parameters: undefined, strict: undefined };
 
-/** Adds custom tools to `names`. */
+/** Reads `tools`. Adds custom tools to `names`. */
 function readList(value: unknown, names: ToolNames, findings: Findings): readonly OfferedTool[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [];
   return list.map((tool, index) => {
@@ -100,7 +100,7 @@ function readFunction(definition: unknown, where: string, findings: Findings): O
   };
 }
 
-/** The format has objects only. */
+/** Reads a schema, which must describe an object. */
 function readParameters(parameters: unknown, where: string, findings: Findings): Fields | undefined {
   const schema = findings.object(parameters, where);
   if (schema?.type !== undefined && schema.type !== 'object') findings.refuse(`${where}.type`, 'expected object');
@@ -137,18 +137,18 @@ function readCustom(definition: unknown, where: string, findings: Findings): Off
   };
 }
 
-/** `named`: the model must call the one that is named. */
+/** `named`: the model must call the named tool. */
 interface NamedChoice {
   readonly kind: 'auto' | 'none' | 'required' | 'named';
-  /** The tools that the request names, and where. */
+  /** The named tools with their paths. */
   readonly names: readonly { readonly name: string; readonly where: string }[];
-  /** Only the tools that are named are there. */
+  /** Whether only the named tools may be called. */
   readonly isSubset: boolean;
 }
 
 const AUTO: NamedChoice = { kind: 'auto', names: [], isSubset: false };
 
-/** `isFunctionCall`: the request uses the deprecated fields. */
+/** `isFunctionCall`: whether the request uses the deprecated fields. */
 function readToolChoice(request: Fields, isFunctionCall: boolean, findings: Findings): NamedChoice {
   const [field, other] = isFunctionCall ? ['function_call', 'tool_choice'] : ['tool_choice', 'function_call'];
   const unused = request[other];
@@ -163,7 +163,7 @@ function readToolChoice(request: Fields, isFunctionCall: boolean, findings: Find
   return readNamed(definitionIn(value, 'tool_choice', findings), 'tool_choice', findings);
 }
 
-/** Where a function or a custom tool is named: `{type, <type>: {name}}`. */
+/** Returns the definition in `{type, <type>: {name}}`. */
 function definitionIn(value: unknown, where: string, findings: Findings): unknown {
   if (!isObject(value) || (value.type !== 'function' && value.type !== 'custom')) return undefined;
   findings.expectOnly(new Set(['type', value.type]), value, where);

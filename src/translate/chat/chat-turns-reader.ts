@@ -9,7 +9,7 @@ import { TurnList } from '../turn-list.ts';
 import { readCacheControl, withCacheControl, writtenWithCacheControl } from './cache-control.ts';
 import { ASSISTANT_PARTS, INPUT_PARTS, partsOf, readImage, TEXT_PARTS } from './chat-parts-reader.ts';
 
-/** A call of a function in the deprecated form, which has no id of its own. */
+/** A deprecated function call, which has no id. */
 interface FunctionCall {
   readonly name: unknown;
   readonly id: string;
@@ -63,7 +63,7 @@ const ASSISTANT_FIELDS: ReadonlySet<string> = new Set([
   'images',
 ]);
 
-/** `id`: for its call in the deprecated form. */
+/** `id`: id for a deprecated function call. */
 function readAssistant(message: Fields, id: string, where: string, findings: Findings): readonly Written[] {
   expectMessage(ASSISTANT_FIELDS, message, { scope: 'messages', where }, findings);
   ignoreName(message, findings);
@@ -84,21 +84,21 @@ function readAssistant(message: Fields, id: string, where: string, findings: Fin
     ...listOf(message.tool_calls, `${where}.tool_calls`, findings).map(([each, at]) => readCall(each, at, findings)),
   ];
   const { reasoning_content: unsigned } = message;
-  // It repeats the thinking blocks, if they are there. Without their signatures no host takes it.
+  // Duplicates the thinking blocks, if any. Without a signature no host accepts it.
   if (isPresent(unsigned) && unsigned !== '' && !isPresent(thinking)) findings.ignore('reasoning_content');
   return writtenWithCacheControl(written, message.cache_control, where, findings);
 }
 
 const IMAGE_FIELDS: ReadonlySet<string> = new Set(['type', 'index', 'image_url']);
 
-/** An image that the model has made in a past answer. */
+/** Reads an image from a past answer. */
 function readPastImage(item: Fields, where: string, findings: Findings): readonly Part[] {
   findings.expectOnly(IMAGE_FIELDS, item, where);
   const part = readImage(item.image_url, undefined, `${where}.image_url`, findings);
   return part === undefined ? [] : [part];
 }
 
-/** Libraries for agents put it on every message; it only tells speakers apart. */
+/** Ignores `name`, which agent libraries add to every message to distinguish speakers. */
 function ignoreName(message: Fields, findings: Findings): void {
   if (isPresent(message.name)) findings.ignore('messages.name');
 }
@@ -107,7 +107,7 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** The objects of a list, and where they are. */
+/** Returns the objects of a list with their paths. */
 function listOf(
   value: unknown,
   where: string,
@@ -138,7 +138,7 @@ function readThinking(block: Fields, where: string, findings: Findings): Written
   return { ...reasoning, block: { type: 'thinking', thinking: text, signature: signed } };
 }
 
-/** For the names of what is left out of calls. */
+/** Scope for names of ignored fields. */
 const CALLS = 'messages.tool_calls';
 const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom', 'cache_control']);
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set(['name', 'arguments']);
@@ -171,7 +171,7 @@ function readFunctionCall(id: string, value: unknown, where: string, findings: F
   };
 }
 
-/** Models of other hosts leave the arguments empty where there are none. */
+/** Reads arguments. Some models leave them empty. */
 function readArguments(value: unknown, where: string, findings: Findings): Fields {
   const text = findings.text(value, where);
   const input = text.trim() === '' ? {} : parseArguments(text);
@@ -180,7 +180,7 @@ function readArguments(value: unknown, where: string, findings: Findings): Field
   return {};
 }
 
-/** The name is in the call as well. */
+/** The name is also in the call, so it is not read. */
 const TOOL_FIELDS: ReadonlySet<string> = new Set([...PLAIN_FIELDS, 'tool_call_id']);
 
 function readToolMessage(message: Fields, where: string, findings: Findings): Output {

@@ -5,9 +5,9 @@ import type { Findings } from '../findings.ts';
 import type { CacheMark, Call, FilePart, ImagePart, Output, Part, Turn, Written } from '../request.ts';
 import { chatFieldsOf } from '../thought-signature.ts';
 
-/** Between texts that are messages or parts of their own. */
+/** Separates texts from different messages or parts. */
 const SEPARATOR = '\n\n';
-/** Between the parts of what a tool has put out. */
+/** Separates the parts of a tool output. */
 const LINE_END = '\n';
 
 export function messagesOf(turns: readonly Turn[], findings: Findings): readonly Fields[] {
@@ -18,13 +18,13 @@ export function messagesOf(turns: readonly Turn[], findings: Findings): readonly
       return [...assistantMessages(turn.written, findings), ...outputMessages(turn.outputs, findings)];
     }
     for (const part of turn.parts) instructions.push(part);
-    // Templates of many models take one system message, at the beginning.
+    // Consecutive instructions are merged, because chat templates of many models accept one system message, at the start.
     if (turns[index + 1]?.kind === 'instructions') return [];
     return [systemMessage(instructions.splice(0), findings)];
   });
 }
 
-/** Instructions, in the role that all hosts know. */
+/** Writes instructions with the role `system`, which all hosts support. */
 function systemMessage(parts: readonly Part[], findings: Findings): Fields {
   noteCacheEnds(parts, findings);
   return { role: 'system', content: textOf(parts, SEPARATOR) };
@@ -38,7 +38,7 @@ function noteCacheEnds(parts: readonly { readonly cache?: CacheMark | undefined 
   for (const { cache } of parts) if (cache !== undefined) findings.ignore(cache.field);
 }
 
-/** A string where that is possible: not all hosts take texts in an array. */
+/** Returns a string if possible, because some hosts reject arrays of texts. */
 function contentOf(parts: readonly Part[], findings: Findings): string | readonly Fields[] {
   noteCacheEnds(parts, findings);
   if (parts.every(({ kind }) => kind === 'text')) return textOf(parts, SEPARATOR);
@@ -63,7 +63,7 @@ function filePart({ data, url, name }: FilePart, findings: Findings): Fields {
   return { type: 'file', file: { file_data: data?.value, ...(name !== undefined && { filename: name }) } };
 }
 
-/** What the model has written in one turn, as one message. */
+/** Writes the model's output of one turn as one message. */
 function assistantMessages(written: readonly Written[], findings: Findings): readonly Fields[] {
   const texts: string[] = [];
   const refusals: string[] = [];
@@ -73,7 +73,7 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
   for (const each of written) {
     if (each.kind === 'reasoning') {
       const fields = each.block && chatFieldsOf(each.block);
-      // Without the host that wrote it, reasoning says nothing to a model.
+      // Reasoning of other hosts cannot be decrypted by this one.
       if (fields === undefined) findings.ignore(each.field);
       else thinking.push(fields);
     } else if (each.kind === 'call') calls.push(callOf(each));
@@ -100,7 +100,7 @@ function assistantMessages(written: readonly Written[], findings: Findings): rea
   ];
 }
 
-/** The fields of blocks of thinking, each with what all blocks hold of it. */
+/** Merges the fields of several thinking blocks. */
 function joined(thinking: readonly Fields[]): Fields {
   const all: Record<string, unknown> = {};
   const details: unknown[] = [];
@@ -117,7 +117,7 @@ function callOf({ id, hostName, input }: Call): Fields {
   return { id, type: 'function', function: { name: hostName, arguments: json } };
 }
 
-/** Messages of tools hold texts only: what else there is follows in a message of the user. */
+/** Tool messages accept only text. Other parts follow in a user message. */
 function outputMessages(outputs: readonly Output[], findings: Findings): readonly Fields[] {
   const attached: Part[] = [];
   const messages = outputs.map(({ callId, content: parts }): Fields => {

@@ -1,4 +1,4 @@
-/** Gathers what a host of chat thinks, and seals it as a block that its clients give back with the next turn. */
+/** Collects the reasoning of a chat host into a block, which clients send back with the next turn. */
 import { objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { detailOf, signatureOfDetails, signatureOfField, type ThinkingField } from '../thought-signature.ts';
@@ -8,7 +8,7 @@ export class PastThinking {
   #field: ThinkingField | undefined;
   readonly #details: Fields[] = [];
 
-  /** Whether nothing is gathered since the last seal. */
+  /** Whether the current block is empty. */
   get isEmpty(): boolean {
     return this.#field === undefined && this.#details.length === 0;
   }
@@ -18,7 +18,7 @@ export class PastThinking {
     this.#text += text;
   }
 
-  /** Details come in pieces, as texts do. */
+  /** Adds details, which arrive in pieces. */
   addDetails(details: readonly Fields[]): void {
     for (const detail of details.map(detailOf)) {
       const last = this.#details.at(-1);
@@ -27,25 +27,25 @@ export class PastThinking {
     }
   }
 
-  /** The block, after which a new one begins; undefined if it would hold nothing that a host takes back. */
+  /** Ends and returns the block; undefined if its host requires no block back. */
   seal(): Fields | undefined {
     const thinking = this.#text;
     const field = this.#field;
     const details = this.#details.splice(0);
     this.#text = '';
     this.#field = undefined;
-    // Details that only repeat the text are not worth twice its length.
+    // Unsigned details only repeat the text.
     if (details.some(isSigned)) return { type: 'thinking', thinking, signature: signatureOfDetails(details) };
     return field && { type: 'thinking', thinking, signature: signatureOfField(field) };
   }
 }
 
-/** What a host checks, or cannot read from the text. */
+/** Whether a detail has content beyond its text. */
 function isSigned({ signature, data }: Fields): boolean {
   return [signature, data].some((value) => typeof value === 'string' && value !== '');
 }
 
-/** What is encrypted comes whole. */
+/** Whether a detail continues the previous one. Encrypted details arrive in one piece. */
 function goesOn(last: Fields, { type, index, data }: Fields): boolean {
   return last.type === type && last.index === index && data === undefined && !isSigned(last);
 }

@@ -1,18 +1,18 @@
-/** Reads answers of Converse, and the events of their streams. */
+/** Reads Converse answers and their stream events. */
 import { isObject, objectOf } from '../../core/json.ts';
 import { blocksIn, readUsage, tierOf } from '../../dialects/converse/converse-answer.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type AnswerEnd, type AnswerWriter, type HostReader, textOf, usageOf } from '../answer.ts';
 
-/** A block that has begun. Texts need nothing to be kept. */
+/** A block in progress. Text needs no state. */
 type OpenBlock =
   | { readonly kind: 'call'; isEmpty: boolean }
-  /** Clients give it back whole, with its signature. */
+  /** Sent back by clients as a whole, with its signature. */
   | { readonly kind: 'reasoning'; text: string; signature: string; redacted: string };
 
 export class ConverseAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
-  /** By the host's index. */
+  /** Blocks by the host's index. */
   readonly #open = new Map<unknown, OpenBlock>();
 
   constructor(writer: AnswerWriter) {
@@ -48,9 +48,9 @@ export class ConverseAnswerReader implements HostReader {
     for (const index of [...this.#open.keys()]) this.#stopBlock(index);
   }
 
-  /** A whole block says at once what its deltas would. */
+  /** Reads a block of an unstreamed answer. */
   #readBlock({ text, toolUse, reasoningContent: thought, citationsContent: cited }: Fields): void {
-    // The key of a block that is whole is no other's.
+    // A complete block needs a unique key.
     const key = Symbol();
     if (typeof text === 'string') this.#writer.text(text);
     else if (isObject(cited)) for (const part of blocksIn(cited)) this.#writer.text(textOf(part.text));
@@ -64,7 +64,7 @@ export class ConverseAnswerReader implements HostReader {
     this.#stopBlock(key);
   }
 
-  /** Only calls have a start of their own. */
+  /** Starts a block. Only calls have a start event with content. */
   #startBlock(index: unknown, start: unknown): void {
     this.#stopBlock(index);
     this.#writer.completeCalls();
@@ -112,7 +112,7 @@ export class ConverseAnswerReader implements HostReader {
       this.#writer.endArguments(index);
     } else if (open?.kind === 'reasoning') {
       const { text: thinking, signature, redacted: data } = open;
-      // A host takes nothing back that it has not signed.
+      // The host accepts reasoning back only with a signature.
       if (signature !== '') this.#writer.sealReasoning({ type: 'thinking', thinking, signature });
       else if (data !== '') this.#writer.sealReasoning({ type: 'redacted_thinking', data });
     }

@@ -1,4 +1,4 @@
-/** Writes requests of Converse. */
+/** Writes Converse requests. */
 import { isClaude, isNova } from '../../core/bedrock.ts';
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -50,7 +50,7 @@ function toolsOf(request: NeutralRequest, model: string, findings: Findings): Fi
   const { tools: offered, choice, turns } = request;
   if (offered.length === 0) return undefined;
   if (choice?.kind === 'none') {
-    // A host refuses past calls without the tools that were called, and has no word for this beside them.
+    // Past calls require the tool definitions, and Converse has no `none` to forbid further calls.
     const hasCalls = turns.value.some((turn) => turn.kind === 'assistant' && turn.written.some(isCall));
     if (hasCalls) findings.refuse('tool_choice', 'expected another than none, which Converse cannot say; leave it out');
     return undefined;
@@ -65,7 +65,7 @@ function toolsOf(request: NeutralRequest, model: string, findings: Findings): Fi
       inputSchema,
       strict: isStrict || undefined,
     });
-    // Nova caches no tools.
+    // Nova does not cache tools.
     const isMarked = cache !== undefined && !isNova(model);
     if (cache !== undefined && !isMarked) findings.ignore(cache.field);
     return [{ toolSpec }, ...(isMarked ? cachePointsOf(cache, model, findings) : [])];
@@ -77,13 +77,13 @@ function isCall({ kind }: { readonly kind: string }): boolean {
   return kind === 'call';
 }
 
-/** Not every model takes one, so what is usual is not said. */
+/** Omits the default, because some models accept no tool choice. */
 function choiceOf(choice: ToolChoice): Fields | undefined {
   if (choice.kind === 'named') return { tool: { name: choice.hostName } };
   return choice.kind === 'required' ? { any: {} } : undefined;
 }
 
-/** Converse itself has no such field. */
+/** Returns `top_k` for the model's own fields; Converse itself does not have it. */
 function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findings): Fields {
   if (topK === undefined) return {};
   if (isClaude(model)) return { top_k: topK.value };
@@ -92,7 +92,7 @@ function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findin
   return {};
 }
 
-/** Claude takes it in the words of messages, wherever it is asked. */
+/** Claude takes thinking in the form of the messages dialect on all hosts. */
 function thinkingOf({ reasoning, maxOutput }: NeutralRequest, model: string): Fields | undefined {
   const { thinking, effort, offField } = reasoning;
   if (!isClaude(model)) return undefined;
@@ -101,7 +101,7 @@ function thinkingOf({ reasoning, maxOutput }: NeutralRequest, model: string): Fi
   return effort === undefined ? undefined : { type: 'adaptive' };
 }
 
-/** Other models take an effort alone, and think as they like where none is said. */
+/** Other models take only an effort. Without one, the model decides. */
 function effortOf(reasoning: Reasoning, model: string, findings: Findings): string | undefined {
   const { effort, thinking, offField, summaryField } = reasoning;
   if (effort !== undefined && effort.value !== 'none') {
@@ -116,7 +116,7 @@ function effortOf(reasoning: Reasoning, model: string, findings: Findings): stri
   return isOff || thinking === undefined ? undefined : (effortOfBudget(thinking.budget_tokens) ?? 'medium');
 }
 
-/** The host enforces every schema, which it wants as a text. */
+/** Schemas are passed as text and always enforced. */
 function formatOf(format: Format): Fields | undefined {
   if (format.kind !== 'json_schema') return undefined;
   const { schema, name, description } = format.definition;

@@ -1,4 +1,4 @@
-/** Writes the turns of a conversation as a system prompt and messages of Converse's blocks. */
+/** Writes turns as a system prompt and Converse messages. */
 import { isClaude, isNova } from '../../core/bedrock.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { CallIds } from '../call-ids.ts';
@@ -10,7 +10,7 @@ import { append, type Conversation, type Message } from '../messages/messages-tu
 import type { CacheMark, FilePart, ImagePart, Output, Part, Said, Turn, Written } from '../request.ts';
 import { isOfMessages } from '../thought-signature.ts';
 
-/** `model`: as its host names it. */
+/** `model`: the host's name of the model. */
 export function conversationOf(
   { value: turns, field }: Said<readonly Turn[]>,
   model: string,
@@ -22,7 +22,7 @@ export function conversationOf(
   return writer;
 }
 
-/** What has a host cache all that stands before it. Other models than these refuse that, and of these one a lifetime. */
+/** Returns a cache point. Only Claude and Nova accept one, and only Claude a lifetime. */
 export function cachePointsOf(cache: CacheMark | undefined, model: string, findings: Findings): Block[] {
   if (cache === undefined) return [];
   if (isClaude(model)) return [{ cachePoint: present({ type: 'default', ttl: cache.value.ttl }) }];
@@ -61,7 +61,7 @@ class BlocksWriter implements Conversation {
     }
   }
 
-  /** An empty text has no block: hosts refuse it. */
+  /** Converts parts. Hosts reject empty texts, so these are dropped. */
   #parts(parts: readonly Part[]): Block[] {
     return parts.flatMap((part) => {
       const block = this.#part(part);
@@ -129,7 +129,7 @@ class BlocksWriter implements Conversation {
   }
 }
 
-/** What a host has signed; undefined for anything else. */
+/** Converts signed reasoning; undefined for unsigned. */
 function reasoningOf({ type, thinking, signature, data }: Fields): Fields | undefined {
   if (type === 'redacted_thinking') return { redactedContent: data };
   return signature === '' ? undefined : { reasoningText: { text: thinking, signature } };
@@ -153,10 +153,10 @@ const DOCUMENT_FORMATS: ReadonlyMap<string, string> = new Map([
   [`${OFFICE}.spreadsheetml.sheet`, 'xlsx'],
 ]);
 
-/** As many characters as a host takes. */
+/** Maximum length of a document name. */
 const MAX_NAME = 200;
 
-/** Hosts take no other characters, and no name twice. */
+/** Replaces invalid characters and makes the name unique with a number. */
 function documentName(name: string | undefined, number: number): string {
   const plain = (name ?? 'document').replaceAll(/[^A-Za-z0-9()[\]-]+/g, ' ').trim();
   return `${plain.slice(0, MAX_NAME - 10)} ${number}`.trim();

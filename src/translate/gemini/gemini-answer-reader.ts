@@ -1,4 +1,4 @@
-/** Reads answers of Google's dialect, whole or in pieces, which have the same form. */
+/** Reads Gemini answers. Stream pieces have the same form. */
 import { newId } from '../../core/ids.ts';
 import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -9,9 +9,9 @@ import { blockOfSignature } from '../thought-signature.ts';
 export class GeminiAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
   #id: unknown;
-  /** Of calls that have begun. */
+  /** Number of calls. */
   #calls = 0;
-  /** The last piece was a thought. */
+  /** Whether the latest piece was a thought. */
   #isThinking = false;
   #hasFinished = false;
 
@@ -30,7 +30,7 @@ export class GeminiAnswerReader implements HostReader {
     this.#writer.serviceTier = tierOf(answer.usageMetadata) ?? this.#writer.serviceTier;
     this.#writer.begin({ id: answer.responseId, model: answer.modelVersion });
     if (isBlocked(answer)) return this.#readBlock(answer.promptFeedback);
-    // No request that is translated asks for more than one.
+    // Translated requests ask for one candidate.
     const candidate = Array.isArray(answer.candidates) ? answer.candidates.find(isObject) : undefined;
     if (candidate === undefined) return;
     for (const part of partsOf(candidate)) this.#readPart(part);
@@ -61,7 +61,7 @@ export class GeminiAnswerReader implements HostReader {
       this.#isThinking = true;
       return this.#writer.reasoning(text);
     }
-    // With a text a signature is worth keeping only beside the thoughts that it is of.
+    // A signature on a text is kept only if it follows thoughts.
     if (this.#isThinking) this.#seal(thoughtSignature);
     if (text === '') return;
     this.#isThinking = false;
@@ -81,7 +81,7 @@ export class GeminiAnswerReader implements HostReader {
     this.#isThinking = false;
   }
 
-  /** Calls come whole. Some have no id, and clients tell them apart by it. */
+  /** Reads a call, which arrives in one piece. The key is unique, because some calls have no id. */
   #readCall({ id, name, args }: Fields): void {
     this.#isThinking = false;
     const key = Symbol();

@@ -1,4 +1,4 @@
-/** Writes answers of Google's dialect, whole or in pieces. */
+/** Writes Gemini answers and their stream pieces. */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { geminiErrorBody } from '../../dialects/gemini/gemini-errors.ts';
@@ -20,23 +20,23 @@ import { present } from '../findings.ts';
 import { googleDetails } from '../modalities.ts';
 import { signatureOfBlocks } from '../thought-signature.ts';
 
-/** What the request decides about its answer. */
+/** Request settings that affect the answer. */
 export interface GeminiOptions {
-  /** The name of the model, where the host does not say one. */
+  /** Model name used unless the host reports one. */
   readonly model: string;
   readonly showsThoughts: boolean;
 }
 
-/** A part of a whole answer, to which its host may add. */
+/** A part of an unstreamed answer, to which text may be appended. */
 type Part =
   | { readonly kind: 'thought' | 'text'; text: string; readonly seals: readonly Fields[] }
   | { readonly kind: 'image'; readonly url: string; readonly seals: readonly Fields[] }
   | { readonly kind: 'call'; readonly call: GatheredCall; readonly seals: readonly Fields[] };
 
-/** A whole answer. Its parts stand as their host wrote them. */
+/** An unstreamed answer. Its parts keep the host's order. */
 export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWriter {
   readonly #parts: Part[] = [];
-  /** What has been sealed since the last part. */
+  /** Blocks sealed since the last part. */
   #seals: Fields[] = [];
 
   reasoning(text: string): void {
@@ -60,7 +60,7 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
   }
 
   whole(): Fields {
-    // A part has to stand behind what was sealed last, and clients read the first one.
+    // Seals need a following part to carry them, and clients expect at least one part.
     const hasEnd = this.#parts.some(({ kind }) => kind !== 'thought') && this.#seals.length === 0;
     if (!hasEnd) this.#parts.push({ kind: 'text', text: '', seals: this.#seals.splice(0) });
     let calls = 0;
@@ -85,10 +85,10 @@ export class GeminiWriter extends TextWriter<GeminiOptions> implements WholeWrit
 
 export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWriter {
   #head: Fields | undefined;
-  /** Calls that may go on, by their keys. */
+  /** Calls in progress, by key. */
   readonly #open = new Map<unknown, GatheredCall>();
   #calls = 0;
-  /** What has been sealed since the last part. */
+  /** Blocks sealed since the last part. */
   #seals: Fields[] = [];
   #events = '';
 
@@ -117,7 +117,7 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
     this.#open.set(key, this.gather(key, id, hostName));
   }
 
-  /** A call goes out as a whole. */
+  /** Writes a call, which this format cannot split. */
   override endArguments(key: unknown): void {
     const call = this.#open.get(key);
     this.#open.delete(key);
@@ -135,7 +135,7 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
     return events;
   }
 
-  /** The last piece has the finish reason and the usage. */
+  /** Writes the last piece, with finish reason and usage. */
   completion(): string {
     this.finish(this.ending ?? 'complete');
     const finishReason = finishReasonOf(this.ending, this.hasRefusal);
@@ -153,7 +153,7 @@ export class PieceWriter extends TextWriter<GeminiOptions> implements StreamWrit
     this.#write(signed(part, seals), end);
   }
 
-  /** Some hosts leave out the start. */
+  /** Writes a part, preceded by the start if the host has omitted it. */
   #write(part: Fields, end: Ending = {}): void {
     this.begin({});
     this.#events += dataEvent(JSON.stringify(answerOf([part], this.#head as Fields, end)));
@@ -181,7 +181,7 @@ function headOf({ id, model }: AnswerHead, options: GeminiOptions, { requestId }
   };
 }
 
-/** What a host wants back stands at the part behind it. */
+/** Attaches sealed blocks to the part after them. */
 function signed(part: Fields, seals: readonly Fields[]): Fields {
   return seals.length === 0 ? part : { ...part, thoughtSignature: signatureOfBlocks(seals) };
 }

@@ -1,4 +1,4 @@
-/** Reads requests of Google's dialect, field by field. */
+/** Reads Gemini requests, field by field. */
 import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
@@ -49,7 +49,7 @@ export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findi
   };
 }
 
-/** What filters answers at Google's hosts alone, and names for its bills. */
+/** Google's content filters, and labels for its bills. */
 const IGNORED: readonly string[] = ['safetySettings', 'labels'];
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -57,7 +57,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['store', ...IGNORED],
 ]);
 
-/** They ask for a tendency, which no answer can be held to, or how closely to look at images. */
+/** Fields without a guaranteed effect on the answer, and image resolution. */
 const TENDENCIES: readonly string[] = ['seed', 'presencePenalty', 'frequencyPenalty', 'mediaResolution'];
 
 const CONFIG_FIELDS: ReadonlySet<string> = new Set([
@@ -93,7 +93,7 @@ function readReasoning(value: unknown, findings: Findings): Reasoning {
   if (name !== UNSPECIFIED && !LEVELS.has(name)) {
     findings.refuse(`${field}.thinkingLevel`, `expected one of ${[...LEVELS.keys()].join(', ')}`);
   }
-  // A budget below zero leaves it to the model.
+  // A negative budget means automatic.
   const effort = LEVELS.get(name) ?? (Number(budget) > 0 ? effortOfBudget(budget) : undefined);
   return { effort: effort === undefined ? undefined : { value: effort, field }, isShown };
 }
@@ -105,7 +105,7 @@ function readFormat(config: Fields, findings: Findings): Format {
     findings.refuse('generationConfig.responseMimeType', 'expected text/plain or application/json');
   }
   const given = isObject(schema) ? schema : isObject(own) ? jsonSchemaOf(own) : undefined;
-  // The format has no name for a schema, and keeps to it.
+  // The format has no schema name, and schemas are always strict.
   return given === undefined
     ? { kind: 'json_object' }
     : { kind: 'json_schema', definition: { name: 'answer', schema: given } };

@@ -57,28 +57,28 @@ function topKOf(topK: Said<unknown> | undefined, findings: Findings): unknown {
   return topK?.value;
 }
 
-/** As many as Google takes. */
+/** Maximum number of stop sequences. */
 const MAX_STOPS = 5;
 
-/** A model that takes a budget of tokens, and no level. */
+/** Models with token budgets instead of levels. */
 const TAKES_BUDGET = /gemini-2\.5/i;
-/** It always thinks. */
+/** Models that cannot turn thinking off. */
 const IS_PRO = /pro/i;
 const IS_LITE = /flash-lite/i;
-/** The models that take the least level, as Google documented them in 2026-11. All others take LOW as their least. */
+/** Models with the level MINIMAL, as documented by Google in 2026-11. The lowest level of all others is LOW. */
 const TAKES_MINIMAL = /gemini-3(?:\.[156])?-flash/i;
 
-/** Google's own figures for the levels, in tokens. */
+/** Google's budgets for the levels, in tokens. */
 const BUDGETS: ReadonlyMap<unknown, number> = new Map([
   ['minimal', 1_024],
   ['low', 1_024],
   ['medium', 8_192],
   ...['high', 'xhigh', 'max'].map((level) => [level, 24_576] as const),
 ]);
-/** The least that a model of the name takes that cannot do without. */
+/** Minimum budget of models that cannot turn thinking off. */
 const LEAST_BUDGET = 128;
 
-/** The budgets that a model takes, in tokens. It refuses any other. */
+/** Range of valid budgets, in tokens. Models reject others. */
 function rangeOfBudgets(model: string): { readonly least: number; readonly most: number } {
   if (IS_PRO.test(model)) return { least: LEAST_BUDGET, most: 32_768 };
   return { least: IS_LITE.test(model) ? 512 : 1, most: 24_576 };
@@ -91,7 +91,7 @@ const LEVELS: ReadonlyMap<unknown, string> = new Map([
   ...['high', 'xhigh', 'max'].map((level) => [level, 'HIGH'] as const),
 ]);
 
-/** Undefined where the client says nothing of it: then the model does as it likes. */
+/** Returns undefined for the model's default. */
 function thinkingOf(reasoning: Reasoning, model: string, findings: Findings): Fields | undefined {
   const { effort, isShown, summaryField, offField, thinking } = reasoning;
   if (thinking !== undefined) return askedFor(thinking, model, findings);
@@ -109,14 +109,14 @@ function amountOf(level: unknown, model: string): Fields {
   return { thinkingLevel: isTooLittle ? 'LOW' : LEVELS.get(level) };
 }
 
-/** As little as a model can. The client is told where that is more than nothing. */
+/** Turns thinking off, or down to the minimum. In the latter case, reports the field as ignored. */
 function unthinking(model: string, field: string, findings: Findings): Fields {
   if (TAKES_BUDGET.test(model) && !IS_PRO.test(model)) return { thinkingBudget: 0 };
   findings.ignore(field);
   return TAKES_BUDGET.test(model) ? { thinkingBudget: LEAST_BUDGET } : amountOf('minimal', model);
 }
 
-/** What a client asks for in the words of the messages dialect. */
+/** Converts `thinking` of the messages dialect. */
 function askedFor(thinking: Fields, model: string, findings: Findings): Fields {
   findings.expectOnly(MESSAGES_THINKING, thinking, 'thinking');
   const { type, budget_tokens: budget, display } = thinking;

@@ -1,4 +1,4 @@
-/** Reads tools, and which of them the model is to call. */
+/** Reads tools and the tool choice. */
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -30,7 +30,7 @@ export function readTools(fields: Fields, { ignoreTools }: HostTerms, findings: 
   return { tools, choice: readChoice(calling.mode, tools, where, findings), parallelCalls: undefined };
 }
 
-/** The second is for tools of the host alone. */
+/** `retrievalConfig` applies only to host tools. */
 const CONFIG_FIELDS: ReadonlySet<string> = new Set([
   ...['functionCallingConfig', 'retrievalConfig', 'includeServerSideToolInvocations'],
 ]);
@@ -80,7 +80,7 @@ function readTool(
   );
 }
 
-/** What a function returns is said to no other host. */
+/** Response schemas are not translated: other dialects lack them. */
 const DECLARATION_FIELDS: ReadonlySet<string> = new Set([
   ...['name', 'description', 'parameters', 'parametersJsonSchema', 'response', 'responseJsonSchema', 'behavior'],
 ]);

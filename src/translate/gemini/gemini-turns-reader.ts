@@ -26,13 +26,13 @@ function partsIn(content: unknown, where: string): readonly Located[] {
   return parts.map((part, index) => [objectOf(part), `${where}.parts[${index}]`]);
 }
 
-/** What says nothing of the content: notes, and hints how closely to look. */
+/** Notes and hints without content. */
 const IGNORED: readonly string[] = ['mediaResolution', 'partMetadata'];
 
 class ContentsReader {
   readonly list = new TurnList();
   readonly #findings: Findings;
-  /** Calls without a response yet. */
+  /** Calls without a response. */
   readonly #open: { readonly id: string; readonly name: string }[] = [];
   #calls = 0;
 
@@ -55,7 +55,7 @@ class ContentsReader {
     if (said.length > 0 || !hasResponses) this.list.add({ kind: 'user', parts: said });
   }
 
-  /** The text of a part that must be one. */
+  /** Reads a part that must be text. */
   text(part: Fields, where: string): Part | undefined {
     this.#expect(part, ['text'], where);
     return typeof part.text === 'string' ? { kind: 'text', text: part.text } : undefined;
@@ -100,7 +100,7 @@ class ContentsReader {
     return [{ kind: 'image', url, detail: { value: undefined, field: at } }];
   }
 
-  /** A signature holds the thinking before its part, if another host than Google's has thought. */
+  /** Reads output. Reasoning of other hosts is encoded in the signature of the part after it. */
   #written(part: Fields, where: string): readonly Written[] {
     const { thought, thoughtSignature: signature, functionCall: call } = part;
     const field = 'contents.parts.thoughtSignature';
@@ -140,7 +140,7 @@ class ContentsReader {
     return { callId, content: attached.length === 0 ? text : [{ kind: 'text', text }, ...attached] };
   }
 
-  /** The call of this id, or else the first of this name that has no response yet. */
+  /** Returns the call with this id, or else the first open call with this name. */
   #callOf({ id, name }: Fields, where: string): string {
     const byId = this.#open.findIndex((each) => each.id === id);
     const index = byId >= 0 ? byId : this.#open.findIndex((each) => each.name === name);
@@ -158,7 +158,7 @@ class ContentsReader {
   }
 }
 
-/** By Google's advice a response has its text in `output`. Any other is text as it is. */
+/** Returns the field `output`, as recommended by Google, or else the whole response as JSON. */
 function outputText(response: Fields): string {
   const { output, ...others } = response;
   return typeof output === 'string' && Object.keys(others).length === 0 ? output : JSON.stringify(response);

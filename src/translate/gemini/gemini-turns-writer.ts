@@ -1,4 +1,4 @@
-/** Writes the turns of a conversation as instructions and contents of parts. */
+/** Writes turns as system instructions and contents. */
 import { imageTypeOf } from '../../dialects/gemini/gemini-input.ts';
 import { inputOf } from '../custom-input.ts';
 import { readDataUrl } from '../data-url.ts';
@@ -18,12 +18,12 @@ export interface Conversation {
   readonly contents: readonly Content[];
 }
 
-/** What Google takes for a call that another model has made, or whose signature its client has lost. */
+/** Dummy signature accepted by Google, for calls made by other models or without a signature. */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
-/** They check no signatures. */
+/** Models that do not verify signatures. */
 const UNSIGNED_MODELS = /gemini-[12]\b/i;
 
-/** `model`: as its host names it. */
+/** `model`: the host's name of the model. */
 export function conversationOf(
   { value: turns, field }: Said<readonly Turn[]>,
   model: string,
@@ -40,7 +40,7 @@ class ContentsWriter implements Conversation {
   readonly contents: Content[] = [];
   readonly #needsSignatures: boolean;
   readonly #findings: Findings;
-  /** The names of the calls so far, by their ids. */
+  /** Names of past calls by id. */
   readonly #names = new Map<string, string>();
 
   constructor(needsSignatures: boolean, findings: Findings) {
@@ -48,7 +48,7 @@ class ContentsWriter implements Conversation {
     this.#findings = findings;
   }
 
-  /** `field`: of all turns. */
+  /** `field`: path of the turns. */
   add(turn: Turn, field: string): void {
     if (turn.kind === 'instructions') this.system.push(...this.#parts(turn.parts));
     else if (turn.kind === 'user') this.#append('user', this.#parts(turn.parts));
@@ -58,7 +58,7 @@ class ContentsWriter implements Conversation {
         'user',
         turn.outputs.map((output) => this.#response(output, field)),
       );
-      // What a tool has attached follows on what it says.
+      // Attachments of tool outputs follow the function responses.
       this.#append(
         'user',
         turn.outputs.flatMap((output) => this.#attached(output)),
@@ -66,7 +66,7 @@ class ContentsWriter implements Conversation {
     }
   }
 
-  /** Neighbours of one role become one content: hosts want the responses to parallel calls together. */
+  /** Merges neighbouring contents of one role: hosts expect the responses to parallel calls together. */
   #append(role: Content['role'], parts: readonly GeminiPart[]): void {
     const last = this.contents.at(-1);
     if (parts.length === 0) return;
@@ -74,7 +74,7 @@ class ContentsWriter implements Conversation {
     else this.contents.push({ role, parts: [...parts] });
   }
 
-  /** An empty text says nothing. */
+  /** Converts parts. Empty texts are dropped. */
   #parts(parts: readonly Part[]): GeminiPart[] {
     return parts.flatMap((part) => {
       if (part.cache !== undefined) this.#findings.ignore(part.cache.field);
@@ -94,7 +94,7 @@ class ContentsWriter implements Conversation {
     }
   }
 
-  /** A signature belongs to the part behind it, and before a text with a call to that call, since Google signs calls. */
+  /** Converts output. A signature belongs to the next part, except for a text before a call: Google signs the call. */
   #written(written: readonly Written[]): GeminiPart[] {
     const parts: GeminiPart[] = [];
     let signature: string | undefined;
@@ -106,7 +106,7 @@ class ContentsWriter implements Conversation {
     for (const each of written) {
       if (each.kind === 'reasoning') {
         signature = each.block && signatureInBlock(each.block);
-        // Without the host that wrote it, reasoning says nothing to a model.
+        // Reasoning of other hosts cannot be decrypted by this one.
         if (signature === undefined) this.#findings.ignore(each.field);
       } else if (each.kind === 'call') push(this.#call(each));
       else for (const part of this.#parts(each.parts)) beforeCalls.has(each) ? parts.push(part) : push(part);
@@ -114,7 +114,7 @@ class ContentsWriter implements Conversation {
     return this.#signed(parts);
   }
 
-  /** The first of the calls of a turn has to have a signature, and so has each of its images. */
+  /** Adds dummy signatures: the first call of a turn and each image need one. */
   #signed(parts: GeminiPart[]): GeminiPart[] {
     if (!this.#needsSignatures) return parts;
     const first = parts.find((part) => 'functionCall' in part);
@@ -143,7 +143,7 @@ class ContentsWriter implements Conversation {
   }
 }
 
-/** Those of the texts behind which a call follows, with nothing but texts between. */
+/** Returns the texts that are followed by a call, with only texts in between. */
 function textsBeforeCalls(written: readonly Written[]): ReadonlySet<Written> {
   const found = new Set<Written>();
   let behind: Written['kind'] | undefined;

@@ -1,17 +1,17 @@
-/** Google's form of schemas as JSON schemas. */
+/** Converts Google's schema format to JSON Schema. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { camelCase } from '../../dialects/gemini/gemini-names.ts';
 
-/** They say nothing of what is valid. */
+/** Keywords without an effect on validity, or converted separately. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['propertyOrdering', 'example', 'nullable', 'type']);
 
-/** Hosts take numbers of 64 bits as texts. */
+/** Keywords with 64-bit integers, which may be strings. */
 const COUNTS: ReadonlySet<string> = new Set([
   ...['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'],
 ]);
 
-/** The recursion is bounded by MAX_JSON_DEPTH. */
+/** Converts a schema. MAX_JSON_DEPTH bounds the recursion. */
 export function jsonSchemaOf(schema: Fields): Fields {
   const named = Object.fromEntries(Object.entries(schema).map(([name, value]) => [camelCase(name), value]));
   const type =

@@ -1,16 +1,16 @@
-/** Writes the content of a streamed message: one block after another, although hosts may interleave calls. */
+/** Writes streamed content one block after another, even if the host interleaves calls. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { namedEvent } from '../../wire/sse.ts';
 
-/** A block that is being written, or that waits for the one before it. */
+/** A block in progress, or waiting for the previous block. */
 interface Block {
   readonly kind: 'text' | 'thinking' | 'redacted_thinking' | 'tool_use';
-  /** Undefined for anything but a call. */
+  /** Set for calls. */
   readonly call: CallState | undefined;
   isOpen: boolean;
-  /** Of thinking; empty if nothing signs it. Of sealed thinking, all there is. */
+  /** Signature of thinking, or empty. For redacted thinking, the complete data. */
   signature: string;
-  /** What has arrived and is not written yet. */
+  /** Received but unwritten content. */
   unwritten: string;
 }
 
@@ -21,15 +21,15 @@ interface CallState {
 }
 
 export class ContentBlocks {
-  /** The first is the one being written. */
+  /** Blocks in order; the first is being written. */
   readonly #queue: Block[] = [];
-  /** By the keys of the calls. */
+  /** Blocks of calls, by call key. */
   readonly #calls = new Map<unknown, Block>();
   readonly #newCallId: (position: number) => string;
-  /** How many blocks are closed. */
+  /** Number of closed blocks. */
   #closed = 0;
 
-  /** `newCallId`: makes the id of a call to which the host gives none. */
+  /** `newCallId`: creates an id for a call without one. */
   constructor(newCallId: (position: number) => string) {
     this.#newCallId = newCallId;
   }
@@ -38,7 +38,7 @@ export class ContentBlocks {
     return this.#calls.size > 0;
   }
 
-  /** Adds text or thinking. Returns the events that can be sent, as all of these do. */
+  /** Adds text or thinking. Like the other methods, returns the events that can be sent. */
   add(kind: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
     const last = this.#queue.at(-1);
@@ -47,7 +47,7 @@ export class ContentBlocks {
     return this.#advance(false);
   }
 
-  /** Signs the thinking that is being written, or a block without a text. What is signed is over. */
+  /** Signs the current thinking, or a block without text. A signature ends the block. */
   sign(signature: string): string {
     const last = this.#queue.at(-1);
     const isUnsigned = last?.kind === 'thinking' && last.signature === '';
@@ -56,7 +56,7 @@ export class ContentBlocks {
     return this.#advance(false);
   }
 
-  /** Adds thinking that nobody but its host can read. */
+  /** Adds thinking that only its host can decrypt. */
   addSealed(data: string): string {
     this.#append('redacted_thinking', undefined, data);
     return this.#advance(false);
@@ -69,7 +69,7 @@ export class ContentBlocks {
 
   addArguments(key: unknown, json: string): string {
     const block = this.#calls.get(key);
-    // Never written if the block is closed: white space after the arguments, if anything.
+    // After the end of the arguments only white space can follow; it is never written.
     if (block !== undefined) block.unwritten += json;
     return this.#advance(false);
   }
@@ -80,7 +80,7 @@ export class ContentBlocks {
     return this.#advance(false);
   }
 
-  /** Closes every block: the model has finished. */
+  /** Closes all blocks at the end of the answer. */
   close(): string {
     return this.#advance(true);
   }
@@ -91,7 +91,7 @@ export class ContentBlocks {
     return block;
   }
 
-  /** Writes what can be written: all of it, or up to a call that may go on. */
+  /** Writes all content if final, else up to the first incomplete call. */
   #advance(isFinal: boolean): string {
     let events = '';
     let closed = 0;
@@ -134,7 +134,7 @@ export class ContentBlocks {
   }
 
   #close(block: Block): string {
-    // Clients expect a signature, also where nothing signs it.
+    // Clients expect a signature event even for unsigned thinking.
     const { kind, signature } = block;
     const signed = kind === 'thinking' ? this.#delta({ type: 'signature_delta', signature }) : '';
     return signed + event('content_block_stop', { index: this.#closed++ });
@@ -151,7 +151,7 @@ const DELTAS: Readonly<Record<Exclude<Block['kind'], 'redacted_thinking'>, (text
   tool_use: (json) => ({ type: 'input_json_delta', partial_json: json }),
 };
 
-/** A server-sent event of this dialect. */
+/** Writes a server-sent event of this dialect. */
 export function event(type: string, fields: Fields): string {
   return namedEvent(type, JSON.stringify({ type, ...fields }));
 }

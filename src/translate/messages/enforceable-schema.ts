@@ -1,8 +1,8 @@
-/** Fits JSON schemas to what hosts of the messages dialect enforce. */
+/** Converts JSON schemas to the subset that messages hosts enforce. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 
-/** What they refuse to enforce. */
+/** Keywords that hosts reject. */
 const UNENFORCED: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
@@ -21,14 +21,13 @@ const UNENFORCED: ReadonlySet<string> = new Set([
 const FORMATS: readonly unknown[] = 'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' ');
 const MIN_ITEMS: readonly unknown[] = [0, 1];
 
-/** By the kind of what they hold. */
+/** Keywords that contain schemas, in maps or lists. */
 const MAPS: readonly string[] = ['properties', '$defs', 'definitions'];
 const LISTS: readonly string[] = ['anyOf', 'allOf'];
 
 /**
- * The schema as hosts enforce it: a constraint that they do not know moves to the description, where
- * the model reads it, as in Anthropic's own libraries. Objects without `additionalProperties` are
- * closed, since only such are enforced. The recursion is bounded by MAX_JSON_DEPTH.
+ * Converts a schema. Unsupported constraints move to the description, where the model reads them, as in Anthropic's libraries.
+ * Objects without `additionalProperties` are closed, because hosts require that. MAX_JSON_DEPTH bounds the recursion.
  */
 export function enforceable(schema: Fields): Fields {
   const result: Record<string, unknown> = {};
@@ -56,7 +55,7 @@ function isObjectSchema({ type, properties }: Fields): boolean {
   return type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(properties);
 }
 
-/** The value of a keyword, with the schemas in it. */
+/** Converts the schemas in a keyword's value. */
 function fit(name: string, value: unknown): unknown {
   if (MAPS.includes(name) && isObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fitOne(item)]));

@@ -1,21 +1,21 @@
-/** Reads messages, and the events of their streams. */
+/** Reads messages and their stream events. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { readUsage } from '../../dialects/messages/messages-answer.ts';
 import { type AnswerEnd, type AnswerWriter, type HostReader, textOf, usageOf } from '../answer.ts';
 
-/** A block that has begun. Texts need nothing to be kept. */
+/** A block in progress. Text needs no state. */
 type OpenBlock =
-  /** `input`: the arguments if none are streamed. */
+  /** `input`: the arguments, unless streamed. */
   | { readonly kind: 'call'; readonly input: unknown; isEmpty: boolean }
-  /** Clients give it back whole, with its signature. */
+  /** Sent back by clients as a whole, with its signature. */
   | { readonly kind: 'thinking'; readonly block: Fields; thinking: string; signature: string };
 
 export class MessagesAnswerReader implements HostReader {
   readonly #writer: AnswerWriter;
-  /** By the host's index. */
+  /** Blocks by the host's index. */
   readonly #open = new Map<unknown, OpenBlock>();
-  /** Of the block that has begun last: no other that is open can be whole. */
+  /** Index of the latest block. All other open blocks may be interleaved, so they are not known to be complete. */
   #lastIndex: unknown;
   #usage: Fields = {};
   #hasStarted = false;
@@ -50,12 +50,12 @@ export class MessagesAnswerReader implements HostReader {
     }
   }
 
-  /** Not every host ends its blocks. */
+  /** Ends open blocks, because some hosts omit the end events. */
   end(): void {
     for (const index of [...this.#open.keys()]) this.#stopBlock(index);
   }
 
-  /** Hosts that go on where they stopped for a tool send whole blocks with the start, and may end there. */
+  /** Reads the start. After a tool pause, some hosts send complete blocks in it, and may end the stream there. */
   #readStart(message: Fields): void {
     this.#readUsage(message.usage);
     // Some hosts send the start twice.
@@ -70,7 +70,7 @@ export class MessagesAnswerReader implements HostReader {
 
   #readBlocks(blocks: readonly Fields[]): void {
     for (const block of blocks) {
-      // The key of a call that is whole is no other's.
+      // A complete call needs a unique key.
       const key = Symbol();
       this.#startBlock(key, block);
       this.#stopBlock(key);
@@ -134,7 +134,7 @@ export class MessagesAnswerReader implements HostReader {
     }
   }
 
-  /** `end`: a message, or the delta that ends a stream. */
+  /** `end`: a message, or the last delta of a stream. */
   #finish(end: Fields): void {
     const { stop_reason: reason, stop_details: details } = end;
     if (typeof reason !== 'string') return;
@@ -143,7 +143,7 @@ export class MessagesAnswerReader implements HostReader {
     this.#writer.finish(ENDS.get(reason) ?? 'complete');
   }
 
-  /** What a stream has reported so far counts, with what an event adds: of each field, the last that is not null. */
+  /** Merges usage reports: the last value of each field that is not null. */
   #readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
     this.#usage = {
@@ -156,7 +156,7 @@ export class MessagesAnswerReader implements HostReader {
   }
 }
 
-/** Whether nothing is added to a block when another has begun. Some hosts send pieces of several calls in turns. */
+/** Whether a block is complete once another has started. Some hosts interleave pieces of several calls. */
 function isWhole(open: OpenBlock): boolean {
   if (open.kind === 'thinking') return true;
   return open.isEmpty && isObject(open.input) && Object.keys(open.input).length > 0;

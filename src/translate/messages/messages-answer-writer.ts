@@ -1,4 +1,4 @@
-/** Writes messages, and the events of their streams. */
+/** Writes messages and their stream events. */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { messagesErrorBody } from '../../dialects/messages/messages-errors.ts';
@@ -17,21 +17,21 @@ import {
 import { signatureOfUnseen } from '../thought-signature.ts';
 import { ContentBlocks, event } from './content-blocks.ts';
 
-/** What the request decides about its answer. */
+/** Request settings that affect the answer. */
 export interface MessageOptions {
-  /** The name of the model, where the host does not say one. */
+  /** Model name used unless the host reports one. */
   readonly model: string;
-  /** `sealed`: as signatures alone, which the client gives back. */
+  /** `sealed`: signatures without text, which the client sends back. */
   readonly thinking: 'shown' | 'sealed' | 'none';
 }
 
-/** A block of a whole message, to which its host may add. */
+/** A block of an unstreamed message, to which text may be appended. */
 type Block = { type: 'text'; text: string } | { type: 'thinking'; thinking: string; signature: string } | OtherBlock;
 type OtherBlock =
   | { readonly type: 'call'; readonly call: GatheredCall }
   | { readonly type: 'sealed'; readonly block: Fields };
 
-/** A whole message. Its blocks stand as their host wrote them: it checks that they come back so. */
+/** An unstreamed message. Its blocks keep the host's order, which the host verifies in the next turn. */
 export class MessageWriter extends TextWriter<MessageOptions> implements WholeWriter {
   readonly #blocks: Block[] = [];
 
@@ -55,7 +55,7 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
     else if (text !== '') this.#blocks.push({ type: 'text', text });
   }
 
-  /** The format has none. Requests to models that return images unasked are refused. */
+  /** Dropped: the format has no images. Requests to models that return images by default are refused. */
   image(): void {}
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
@@ -77,7 +77,7 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
     };
   }
 
-  /** The thinking that is being written, or a new block of it. What is signed is over. */
+  /** Returns the unsigned thinking block in progress, or a new one. A signature ends a block. */
   #unsigned(): { thinking: string; signature: string } {
     const last = this.#blocks.at(-1);
     if (last?.type === 'thinking' && last.signature === '') return last;
@@ -87,7 +87,7 @@ export class MessageWriter extends TextWriter<MessageOptions> implements WholeWr
   }
 }
 
-/** Whether nobody but its host can read it. */
+/** Whether only its host can decrypt it. */
 function isSealed({ type }: Fields): boolean {
   return type === 'redacted_thinking';
 }
@@ -135,7 +135,7 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
     this.#events += this.#blocks.add('text', text);
   }
 
-  /** The format has none. Requests to models that return images unasked are refused. */
+  /** Dropped: the format has no images. Requests to models that return images by default are refused. */
   image(): void {}
 
   beginCall(key: unknown, id: unknown, hostName: string): void {
@@ -162,8 +162,8 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
   }
 
   /**
-   * The rest of the message, with the usage, which may come after the end of the model. Without a finish reason it has
-   * simply ended: the host says that it is complete.
+   * Writes the rest of the message with the usage, which may follow the model's end. A missing finish reason means a complete
+   * answer.
    */
   completion(): string {
     this.begin({});
@@ -178,7 +178,7 @@ export class EventWriter extends TextWriter<MessageOptions> implements StreamWri
   }
 }
 
-/** What a message says about itself, in the order of this dialect. Some hosts repeat ids, or send none. */
+/** Returns the head of a message in this dialect's field order. The id is our own, because some hosts repeat or omit ids. */
 function headOf(head: AnswerHead, { model }: MessageOptions, context: ResponseContext): Fields {
   return {
     id: `msg_${ownId(context)}`,
@@ -188,19 +188,19 @@ function headOf(head: AnswerHead, { model }: MessageOptions, context: ResponseCo
   };
 }
 
-/** The id of the call at a position, where the host gives none. */
+/** Returns an id for a call without one. */
 function callId(position: number, context: ResponseContext): string {
   return `toolu_${ownId(context)}_${position}`;
 }
 
-/** The part of a request's id that is unique. */
+/** Returns the unique part of the request id. */
 function ownId({ requestId }: ResponseContext): string {
   return requestId.replace(/^req_/, '');
 }
 
 /**
- * The calls of a message decide, not what the host says of its end: it may say that the answer is complete,
- * and a client that reads `tool_use` waits for calls.
+ * Returns `tool_use` if the message has calls, even if the host reports a complete answer: clients run calls only with
+ * `tool_use`.
  */
 function stopReasonOf(
   end: AnswerEnd | undefined,
@@ -211,10 +211,10 @@ function stopReasonOf(
   return hasCalls ? 'tool_use' : 'end_turn';
 }
 
-/** Before anything is known, or if nothing is reported. */
+/** Usage before the host's report, or without one. */
 const NO_USAGE = { input: 0, cached: 0, cacheWritten: 0, output: 0, reasoning: undefined };
 
-/** The usage of a message: input without what was read from the cache and written to it. */
+/** Usage in this dialect: `input_tokens` excludes cache reads and writes. */
 function usageFields(usage: AnswerUsage | undefined): Fields {
   const { input, cached, cacheWritten, output, reasoning } = usage ?? NO_USAGE;
   return {

@@ -1,12 +1,11 @@
-/** Reads blocks of content: texts, images and documents. */
+/** Reads content blocks: text, images and documents. */
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, saysNothing } from '../findings.ts';
 import type { Part, TextPart } from '../request.ts';
 
 /**
- * Refuses whatever an object says beyond the known fields. Markers of the prompt cache may be in all
- * of them, and only save money. `where`: empty for the body.
+ * Refuses unknown fields. Ignores `cache_control`, which may be on any object and only saves money. `where`: empty for the body.
  */
 export function expectFields(known: readonly string[], fields: Fields, where: string, findings: Findings): void {
   const { cache_control: mark, ...others } = fields;
@@ -14,13 +13,13 @@ export function expectFields(known: readonly string[], fields: Fields, where: st
   findings.expectOnly(new Set(known), others, where);
 }
 
-/** A block, and its path for messages about it. */
+/** A block with its path for messages. */
 export interface Located {
   readonly block: Fields;
   readonly where: string;
 }
 
-/** The blocks of a content, which may also be a string. */
+/** Returns the blocks of a content, which may be a string. */
 export function locatedBlocks(content: unknown, where: string, findings: Findings): readonly Located[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, where }];
@@ -30,12 +29,12 @@ export function locatedBlocks(content: unknown, where: string, findings: Finding
   });
 }
 
-/** The texts of blocks that must be text. */
+/** Returns the texts of blocks that must be text. */
 export function textParts(blocks: readonly Located[], findings: Findings): readonly Part[] {
   return blocks.map((located) => textPart(textOf(located, findings)));
 }
 
-/** The parts of a user message that say what a block says. */
+/** Converts a block to parts of a user message. */
 export function toParts(located: Located, findings: Findings): readonly Part[] {
   const { block, where } = located;
   if (block.type === 'image') return imageParts(block, where, findings);
@@ -120,7 +119,7 @@ function filePart(data: string, title: string, where: string): Part {
   return { kind: 'file', data: { value: data, field: where }, url: undefined, name: fileName(title) };
 }
 
-/** Hosts tell the kind of a file by the end of its name. */
+/** Returns a file name with an extension, by which hosts recognize the type. */
 function fileName(title: string): string {
   if (title === '') return 'document.pdf';
   return title.toLowerCase().endsWith('.pdf') ? title : `${title}.pdf`;

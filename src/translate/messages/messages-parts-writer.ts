@@ -1,14 +1,14 @@
-/** Writes the parts of messages and of outputs of tools as blocks. */
+/** Writes message and tool output parts as blocks. */
 import { isUtf8 } from 'node:buffer';
 import type { Fields } from '../../dialects/dialect.ts';
 import { BASE64, readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';
 import type { FilePart, ImagePart, Part, Said } from '../request.ts';
 
-/** With `cache_control` where the client marks the end of what is to be cached. */
+/** A block, with `cache_control` at the end of a cached prefix. */
 export type Block = Record<string, unknown>;
 
-/** An empty text has no block: hosts refuse it. */
+/** Converts parts. Hosts reject empty texts, so these are dropped. */
 export function blocksOf(parts: readonly Part[], findings: Findings): readonly Block[] {
   return parts.flatMap((part) => {
     const block = blockOf(part, findings);
@@ -35,7 +35,7 @@ function imageBlock({ url, detail }: ImagePart, findings: Findings): Block | und
   findings.ignoreDetail(detail);
   if (isSecureAddress(url.value)) return { type: 'image', source: { type: 'url', url: url.value } };
   const found = readDataUrl(url.value);
-  // A name that is in use, but not registered.
+  // `image/jpg` is common but not registered.
   const mediaType = found?.mediaType === 'image/jpg' ? 'image/jpeg' : (found?.mediaType ?? '');
   if (found !== undefined && IMAGE_TYPES.includes(mediaType)) {
     return { type: 'image', source: { type: 'base64', media_type: mediaType, data: found.data } };

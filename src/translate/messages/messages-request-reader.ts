@@ -16,7 +16,7 @@ import { readTurns } from './messages-turns-reader.ts';
 const KNOWN_FIELDS: readonly string[] = [
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'stop_sequences', 'temperature', 'top_p', 'tools'],
   ...['tool_choice', 'thinking', 'output_config', 'metadata', 'service_tier', 'context_management'],
-  // Without their ordinary values they are refused below.
+  // Priced fields; values other than the default are refused below.
   ...Object.keys(PRICED_FIELDS),
   'diagnostics',
   BETAS_FIELD,
@@ -48,7 +48,7 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
   if (findings.object(fields.context_management, 'context_management') !== undefined) {
     findings.ignore('context_management');
   }
-  // Like the header, betas reach only hosts of this dialect.
+  // Betas, like their header, apply only to hosts of this dialect.
   if (fields[BETAS_FIELD] !== undefined && fields[BETAS_FIELD] !== null) findings.ignore(BETAS_FIELD);
   const options = { model: request.model, thinking: thinkingIn(fields.thinking) } as const;
   return {
@@ -60,10 +60,10 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
   };
 }
 
-/** What every host accepts as the name of a user. */
+/** User names that every host accepts. */
 const USER = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Any other name becomes its digest, which tells users apart just as well. */
+/** Replaces other names by their hash, which also distinguishes users. */
 function readUser(value: unknown, findings: Findings): string | undefined {
   const metadata = findings.object(value, 'metadata') ?? {};
   expectFields(['user_id'], metadata, 'metadata', findings);
@@ -72,7 +72,7 @@ function readUser(value: unknown, findings: Findings): string | undefined {
   return USER.test(user) ? user : hash('sha256', user, 'hex');
 }
 
-/** `auto` is the default of both dialects, and many hosts know no tiers at all. */
+/** Reads the tier. `auto` is omitted: it is the default, and many hosts have no tiers. */
 function readTier(tier: unknown, findings: Findings): string | undefined {
   if (tier === undefined || tier === null || tier === 'auto') return undefined;
   if (tier !== 'standard_only') findings.refuse('service_tier', 'expected auto or standard_only');
@@ -101,7 +101,7 @@ const NO_THINKING: Thinking = { effort: undefined, isShown: false };
 
 const DISPLAYS: readonly unknown[] = [undefined, null, 'summarized', 'omitted'];
 
-/** Answers show thinking only to clients that ask for it: the others expect text in the first block. */
+/** Reads `thinking`. Answers show thinking only on request, because other clients expect text in the first block. */
 function readThinking(thinking: Fields, findings: Findings): Thinking {
   const { type, display, budget_tokens: budget } = thinking;
   expectFields(['type', 'display', 'budget_tokens'], thinking, 'thinking', findings);
@@ -113,13 +113,13 @@ function readThinking(thinking: Fields, findings: Findings): Thinking {
   return NO_THINKING;
 }
 
-/** How answers hold thinking. */
+/** Returns the form of thinking in answers. */
 function thinkingIn(thinking: unknown): 'shown' | 'sealed' | 'none' {
   if (!isObject(thinking) || thinking.type === 'disabled') return 'none';
   return thinking.display === 'omitted' ? 'sealed' : 'shown';
 }
 
-/** Both dialects have the same words for these. */
+/** Effort levels with equal names in both dialects. */
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 function readEffort(effort: unknown, findings: Findings): string | undefined {
@@ -129,7 +129,7 @@ function readEffort(effort: unknown, findings: Findings): string | undefined {
   return undefined;
 }
 
-/** Other dialects want a name for a schema. This one has none, and always keeps to the schema. */
+/** Reads the output format. Other dialects require a schema name, and the schema is always strict here. */
 function readFormat(config: unknown, findings: Findings): Format {
   const where = 'output_config.format';
   const format = isObject(config) ? findings.object(config.format, where) : undefined;

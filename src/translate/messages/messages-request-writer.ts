@@ -16,7 +16,7 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
   markCache(conversation, tools, request.cacheHints, terms.setsCachePoints === true);
   if (request.cacheHints !== undefined) noteCacheHints(request.cacheHints, findings);
   refuseUnsayable(request, findings);
-  // After what is cached, which stays the same.
+  // Appended after the cache points, so that the cached prefix does not change.
   if (request.format.kind === 'json_object') conversation.system.push({ type: 'text', text: JSON_ONLY });
   const maximum = request.maxOutput ?? terms.maxOutput ?? terms.defaultOutput;
   const output = outputFields(request, maximum, findings);
@@ -50,9 +50,9 @@ function refuseUnsayable(
     findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');
   }
   const isEmpty = metadata === undefined || (isObject(metadata) && Object.keys(metadata).length === 0);
-  // A note for the records of another host.
+  // Metadata are notes for another host's records.
   if (!isEmpty) findings.ignore('metadata');
-  // A tendency, which no answer can be held to.
+  // Verbosity has no guaranteed effect.
   if (verbosity !== undefined && verbosity.value !== 'medium') findings.ignore(verbosity.field);
 }
 
@@ -78,10 +78,10 @@ function toolFields(tools: readonly Block[], { choice, parallelCalls }: NeutralR
   return { tools, ...(serial && { tool_choice: { type: 'auto', ...serial } }) };
 }
 
-/** Hosts refuse a `top_p` below this where the model thinks. */
+/** Minimum `top_p` with thinking. Hosts reject lower values. */
 const LEAST_THINKING_TOP_P = 0.95;
 
-/** In the words of messages. Hosts refuse most of this beside thinking, which is the stronger wish. */
+/** Sampling fields in this dialect. Hosts reject most of them with thinking, which takes precedence. */
 export function samplingFields(
   { temperature, topP, topK }: NeutralRequest,
   thinking: Fields | undefined,
@@ -114,7 +114,7 @@ function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings
   return stops?.value;
 }
 
-/** The host's names of the levels. It has no `minimal`. */
+/** The host's effort levels. `minimal` is missing. */
 export const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['minimal', 'low'],
   ...['low', 'medium', 'high', 'xhigh', 'max'].map((level) => [level, level] as const),
@@ -131,7 +131,7 @@ function outputFields({ reasoning, format }: NeutralRequest, maximum: number, fi
   if (effort !== undefined && effort.value !== 'none' && level === undefined) {
     findings.refuse(effort.field, `expected one of none, ${[...EFFORTS.keys()].join(', ')}`);
   }
-  // Only a model that is asked to think does so.
+  // Without an effort the model does not think, so there is no summary.
   if (summaryField !== undefined && level === undefined) findings.ignore(summaryField);
   const output = present({ effort: level, format: formatOf(format) });
   return {
@@ -145,14 +145,14 @@ function outputFields({ reasoning, format }: NeutralRequest, maximum: number, fi
 
 function thinkingOf(effort: unknown, level: string | undefined, isShown: boolean): Fields | undefined {
   if (effort === 'none') return { type: 'disabled' };
-  // Without `display`, newer models keep their thinking to themselves.
+  // Newer models hide their thinking unless `display` is set.
   return level === undefined ? undefined : { type: 'adaptive', ...(isShown && { display: 'summarized' }) };
 }
 
 export const MESSAGES_THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display']);
 const THINKING_TYPES: readonly unknown[] = ['enabled', 'adaptive', 'disabled'];
 
-/** What a client asks for in the host's own words. */
+/** Reads `thinking` of this dialect. */
 function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Findings): Fields {
   findings.expectOnly(MESSAGES_THINKING, thinking, 'thinking');
   if (!THINKING_TYPES.includes(thinking.type)) {
@@ -164,11 +164,11 @@ function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Fi
   return present(thinking);
 }
 
-/** Hosts of this dialect have no mode for it: they advise to say it, or to send a schema. */
+/** Instruction for JSON output. Hosts of this dialect have no JSON mode; they recommend an instruction or a schema. */
 export const JSON_ONLY =
   'Answer with one JSON object and nothing else: no text before or after it, and no Markdown fence around it.';
 
-/** The host enforces every schema, and needs no name for it. */
+/** Schemas are always enforced and have no name. */
 function formatOf(format: Format): Fields | undefined {
   if (format.kind !== 'json_schema') return undefined;
   const { schema, description } = format.definition;

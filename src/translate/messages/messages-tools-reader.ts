@@ -1,4 +1,4 @@
-/** Reads tools, and which of them the model is to call. */
+/** Reads tools and the tool choice. */
 import { unexpectedTag } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
@@ -30,10 +30,10 @@ const TOOL_FIELDS: readonly string[] = [
   ...['type', 'name', 'description', 'input_schema', 'strict'],
   ...['allowed_callers', 'defer_loading', 'eager_input_streaming'],
 ];
-/** They make requests smaller and streams finer, and change nothing that a model may call. */
+/** Optimizations of size and streaming, without an effect on possible calls. */
 const IGNORED_FIELDS: readonly string[] = ['defer_loading', 'eager_input_streaming'];
 
-/** Undefined for a tool that is left out or refused. */
+/** Returns undefined for a dropped or refused tool. */
 function readTool(
   value: unknown,
   where: string,

@@ -1,11 +1,11 @@
-/** Reads the system prompt and the messages of a messages request as turns. */
+/** Reads the system prompt and messages as turns. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Findings, saysNothing } from '../findings.ts';
 import { expectMessage } from '../message-fields.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { expectFields, type Located, locatedBlocks, textPart, textParts, toParts } from './messages-parts-reader.ts';
 
-/** Neighbouring messages of one role. They are one turn in this dialect. */
+/** Neighbouring messages of one role, which form one turn in this dialect. */
 interface Speech {
   readonly role: unknown;
   readonly where: string;
@@ -17,7 +17,7 @@ export function readTurns(fields: Fields, findings: Findings): readonly Turn[] {
   const messages = list.map((message, index) => readMessage(message, `messages[${index}]`, findings));
   const firstAnswer = messages.findIndex(({ role }) => role === 'assistant');
   const opening = firstAnswer < 0 ? messages : messages.slice(0, firstAnswer);
-  // Many models accept system messages at the very beginning alone, and nothing has been answered yet.
+  // System messages before the first answer join the system prompt, because many models accept them only at the start.
   const early = opening.filter(isSystem);
   const others = [...opening.filter((message) => !isSystem(message)), ...messages.slice(opening.length)];
   const system = [...locatedBlocks(fields.system, 'system', findings), ...early.flatMap(({ blocks }) => blocks)];
@@ -49,7 +49,7 @@ function mergeNeighbours(messages: readonly Speech[]): readonly Speech[] {
   const speeches: { role: unknown; where: string; blocks: Located[] }[] = [];
   for (const { role, where, blocks } of messages) {
     const last = speeches.at(-1);
-    // Too many blocks for the arguments of one call, if a client sends that many.
+    // A loop, because spreading many blocks would exceed the maximum number of arguments.
     if (last !== undefined && last.role === role) for (const block of blocks) last.blocks.push(block);
     else speeches.push({ role, where, blocks: [...blocks] });
   }
@@ -64,7 +64,7 @@ function turnsOf({ role, where, blocks }: Speech, findings: Findings): readonly 
   return [];
 }
 
-/** The results of tools must follow directly on their calls, so they come first. */
+/** Reads a user turn. Tool results must directly follow their calls, so they are moved to the front. */
 function readUserTurn(blocks: readonly Located[], findings: Findings): readonly Turn[] {
   const isResult = ({ block }: Located) => block.type === 'tool_result';
   const results = blocks.filter(isResult).map((located) => readResult(located, findings));
@@ -77,14 +77,14 @@ function readUserTurn(blocks: readonly Located[], findings: Findings): readonly 
   ];
 }
 
-/** `attachments`: parts for the user's turn, since few dialects have more than text in outputs. */
+/** `attachments`: non-text parts for the user turn, because few dialects permit them in outputs. */
 interface Result {
   readonly output: Output;
   readonly attachments: readonly Part[];
 }
 
 const SEE_NEXT = 'The attachments of this result are in the next user message.';
-/** Paragraphs: what blocks are to a reader. */
+/** Separates the texts of blocks. */
 const SEPARATOR = '\n\n';
 
 function readResult({ block, where }: Located, findings: Findings): Result {
@@ -97,7 +97,7 @@ function readResult({ block, where }: Located, findings: Findings): Result {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const text = (attachments.length > 0 ? [...texts, SEE_NEXT] : texts).join(SEPARATOR);
   return {
-    // Few dialects have a mark for failures.
+    // Few dialects can mark an output as failed.
     output: { callId, content: block.is_error === true ? `Error: ${text}` : text },
     attachments: attachments.length === 0 ? [] : [textPart(`Attachments of the result of ${callId}:`), ...attachments],
   };
@@ -111,7 +111,7 @@ function resultParts(located: Located, findings: Findings): readonly Part[] {
 }
 
 function readWritten(blocks: readonly Located[], findings: Findings): readonly Written[] {
-  /** One text, that a host may have cut anywhere. */
+  /** The parts of one text, which a host may have split anywhere. */
   const parts: Part[] = [];
   const written: Written[] = [];
   for (const located of blocks) {

@@ -1,4 +1,4 @@
-/** Writes the turns of a conversation as a system prompt and messages of blocks. */
+/** Writes turns as a system prompt and messages with blocks. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { CallIds } from '../call-ids.ts';
 import { inputOf } from '../custom-input.ts';
@@ -37,7 +37,7 @@ export function conversationOf({ value: turns, field }: Said<readonly Turn[]>, f
   return { system, messages };
 }
 
-/** Neighbours of one role become one message: hosts want the results of parallel calls together. */
+/** Merges neighbouring messages of one role: hosts expect the results of parallel calls together. */
 export function append(messages: Message[], role: Message['role'], blocks: readonly Block[]): void {
   const last = messages.at(-1);
   if (blocks.length === 0) return;
@@ -79,17 +79,16 @@ function marked(cache: CacheMark | undefined): Fields {
   return cache === undefined ? {} : { cache_control: cache.value };
 }
 
-/** Hosts take this many marks in a request. */
+/** Maximum number of cache marks per request. */
 const MAX_MARKS = 4;
 
-/** Blocks that hosts do not let a request mark. */
+/** Blocks that cannot have a cache mark. */
 const UNMARKABLE: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
 /**
- * Sets cache points for clients that cannot mark them, whose own hosts cache without being asked: at the end of the tools, of
- * the system prompt and of the last turn. The cache then holds the prefix that all conversations of an app share, and the
- * conversation itself, which the next turn reads. A client's own marks stay, the last ones if there are too many.
- * `isOn`: false keeps the client's own marks only.
+ * Sets cache points for clients whose dialect has none because its hosts cache automatically: after the tools, the system prompt
+ * and the last turn. They cache the prefix shared by an app's conversations, and the conversation for its next turn. The client's
+ * own marks stay; above the maximum, the last ones. `isOn`: false keeps only the client's marks.
  */
 export function markCache(
   { system, messages }: Conversation,

@@ -1,11 +1,11 @@
-/** The items of a response's output: what they hold, and the events that say how it comes to be. */
+/** Output items of a response and their stream events. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { CustomInputReader } from '../custom-input.ts';
 import type { ToolIdentity } from '../tool-names.ts';
 
 export type Emit = (type: string, fields: Fields) => void;
 
-/** Writes the events of a responses stream, in order. */
+/** Writes the numbered events of a responses stream. */
 export class EventLog {
   #nextNumber = 0;
   #text = '';
@@ -15,7 +15,7 @@ export class EventLog {
     this.#text += `event: ${type}\ndata: ${data}\n\n`;
   };
 
-  /** What was written since the last time. */
+  /** Returns the events since the last call. */
   take(): string {
     const text = this.#text;
     this.#text = '';
@@ -25,15 +25,15 @@ export class EventLog {
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** Where an item is in the output. */
+/** Position of an item in the output. */
 export interface ItemPlace {
   readonly index: number;
   readonly emit: Emit;
-  /** An id of its own. */
+  /** Creates a unique id. */
   id(prefix: string): string;
 }
 
-/** An item that is still being written, and then as it was when it ended. */
+/** An item, in progress or complete. */
 export interface OutputItem {
   readonly value: Fields;
   end(status: ItemStatus): void;
@@ -61,13 +61,13 @@ abstract class Item implements OutputItem {
     this.#place.emit('response.output_item.done', { output_index: this.#place.index, item: this.value });
   }
 
-  /** An event within the item. */
+  /** Writes an event of the item. */
   protected emit(type: string, fields: Fields): void {
     this.#place.emit(type, { item_id: this.id, output_index: this.#place.index, ...fields });
   }
 }
 
-/** Reasoning, as its summary: most clients show no other text of it. */
+/** Reasoning, written as a summary: most clients display only summaries. */
 export class ReasoningItem extends Item {
   #text = '';
   #hasText = false;
@@ -102,7 +102,7 @@ export class ReasoningItem extends Item {
     this.emit('response.reasoning_summary_text.delta', { summary_index: 0, delta: text });
   }
 
-  /** What the client is to send back, unread. */
+  /** Sets the content that the client sends back unread. */
   encrypt(content: string): void {
     this.#encrypted = content;
   }
@@ -117,7 +117,7 @@ export class ReasoningItem extends Item {
   }
 }
 
-/** An image, which comes whole. */
+/** An image, which arrives in one piece. */
 export class ImageItem extends Item {
   #result: string | null = null;
 
@@ -212,15 +212,15 @@ function partValue({ kind, text, annotations, logprobs }: WrittenPart): Fields {
   return { type: 'output_text', text, annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-/** A call, by its id, of a tool. */
+/** Id and tool of a call. */
 export interface CallHead {
   readonly callId: string;
   readonly tool: ToolIdentity;
 }
 
-/** A call that is still being written. */
+/** A call in progress. */
 export interface CallItem extends OutputItem {
-  /** Adds a piece of the arguments, which are JSON. */
+  /** Adds a piece of the JSON arguments. */
   write(json: string): void;
 }
 
@@ -249,11 +249,11 @@ class FunctionCallItem extends Item implements CallItem {
     this.emit('response.function_call_arguments.delta', { delta: json });
   }
 
-  /** Clients run a call that is done, so one that was cut short is not. */
+  /** Ends the call. Clients run completed calls, so an incomplete one gets no "done" event. */
   end(status: ItemStatus): void {
     this.status = status;
     if (status !== 'completed') return;
-    // Some hosts write nothing where there are no arguments.
+    // Some hosts send empty arguments.
     if (this.#arguments === '') this.write('{}');
     this.emit('response.function_call_arguments.done', { name: this.#head.tool.name, arguments: this.#arguments });
     this.finish();

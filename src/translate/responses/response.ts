@@ -1,4 +1,4 @@
-/** The response object: what the request said, and what became of it. */
+/** Builds the response object: repeated request fields and results. */
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerUsage, ResponseContext } from '../answer.ts';
 import { openAiDetails } from '../modalities.ts';
@@ -7,19 +7,19 @@ export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly output: readonly Fields[];
   readonly usage?: AnswerUsage | undefined;
-  /** Why it is incomplete. */
+  /** Reason of an incomplete response. */
   readonly reason?: string;
   readonly error?: Fields;
-  /** As the host says that it has served it. */
+  /** The service tier reported by the host. */
   readonly serviceTier?: string | undefined;
 };
 
-/** The part of an id that is the request's own. */
+/** Returns the unique part of a request id. */
 export function idEnding({ requestId }: ResponseContext): string {
   return requestId.slice(requestId.indexOf('_') + 1);
 }
 
-/** The fields of a request that a response repeats, and what they are where the request has none. */
+/** Request fields repeated in a response, with their defaults. */
 const REPEATED: readonly (readonly [name: string, absent: unknown])[] = Object.entries({
   instructions: null,
   max_output_tokens: null,

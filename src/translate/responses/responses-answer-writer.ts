@@ -1,7 +1,4 @@
-/**
- * Writes a response from what a host sends piece by piece: its output, and the events of its
- * stream. Text and reasoning are written one item after the other; calls are open side by side.
- */
+/** Writes a response and its stream events. Text and reasoning items are sequential; calls may be open concurrently. */
 import type { ClientError } from '../../core/errors.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { AnswerEnd, AnswerUsage, ResponseContext, StreamWriter, WholeWriter } from '../answer.ts';
@@ -21,14 +18,14 @@ import {
 import { idEnding, type ResponseState, responseOf } from './response.ts';
 import { encryptedContent } from './thinking.ts';
 
-/** What the request says that the response depends on. */
+/** Request data that affect the response. */
 export interface ResponseSource {
-  /** The fields of the client's request. */
+  /** Fields of the client's request. */
   readonly request: Fields;
   readonly names: ToolNames;
 }
 
-/** Why a model was cut short, or undefined. */
+/** Reason of an incomplete response, if any. */
 type CutReason = 'max_output_tokens' | 'content_filter' | undefined;
 
 const CUT_REASONS: Readonly<Record<AnswerEnd, CutReason>> = {
@@ -44,11 +41,11 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   readonly #log = new EventLog();
   readonly #emit: Emit;
   readonly #items: OutputItem[] = [];
-  /** The item to which text or reasoning is added. */
+  /** The text or reasoning item in progress. */
   #text: MessageItem | ReasoningItem | undefined;
-  /** Calls that are open, by the host's own keys. */
+  /** Open calls by the host's keys. */
   readonly #calls = new Map<unknown, CallItem>();
-  /** The keys of those whose arguments are complete. */
+  /** Keys of calls with complete arguments. */
   readonly #complete = new Set<unknown>();
   readonly #callIds = new Set<string>();
   #hasStarted = false;
@@ -92,7 +89,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     if (text !== '') this.#textItem(MessageItem).write('refusal', text, []);
   }
 
-  /** The format has no addresses of images, so they become text. */
+  /** Adds an image. The format has no image URLs, so a URL becomes text. */
   image(url: string): void {
     const found = readDataUrl(url);
     if (found === undefined) return this.text(`![image](${url})`);
@@ -119,7 +116,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     this.#calls.get(key)?.write(json);
   }
 
-  /** A call may still be the last item, and as incomplete as the response. */
+  /** Marks arguments as complete. The item stays open, because the last item of an incomplete response is incomplete, too. */
   endArguments(key: unknown): void {
     this.#complete.add(key);
   }
@@ -133,7 +130,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     this.#endAll();
   }
 
-  /** Of what is open, the last is as incomplete as the response. */
+  /** Closes all items. The last one gets the status of the response. */
   #endAll(): void {
     const cutReason = this.#cutReason;
     const last = this.#items.at(-1);
@@ -154,17 +151,17 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     return this.#response(this.#endState());
   }
 
-  /** The last event of a stream. */
+  /** Writes the last event of a stream. */
   completion(): string {
     this.begin();
-    // A host may leave something open, or write after its finish reason.
+    // A host may leave items open, or send output after its finish reason.
     this.#endAll();
     const state = this.#endState();
     this.#emit(`response.${state.status}`, { response: this.#response(state) });
     return this.take();
   }
 
-  /** The last event of a stream that fails. What is open has no events any more. */
+  /** Writes the last event of a failed stream. Open items get no further events. */
   failure({ code, message, requestFault }: ClientError): string {
     this.begin();
     const output = this.#output().map((item) =>
@@ -191,7 +188,7 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
     return [...(this.#text === undefined ? [] : [this.#text]), ...this.#calls.values()];
   }
 
-  /** The item of this kind that is being written, or a new one. */
+  /** Returns the open item of this kind, or a new one. */
   #textItem<Item extends ReasoningItem | MessageItem>(Kind: new (place: ItemPlace) => Item): Item {
     if (this.#text instanceof Kind) return this.#text;
     this.#endText();
@@ -213,13 +210,13 @@ export class ResponseWriter implements WholeWriter, StreamWriter {
   }
 
   #place(): ItemPlace {
-    // Some hosts leave out the start.
+    // Some hosts omit the start.
     this.begin();
     const ending = this.#idEnding();
     return { index: this.#items.length, emit: this.#emit, id: (prefix) => `${prefix}_${ending}` };
   }
 
-  /** For the next item. */
+  /** Suffix of the next item's id. */
   #idEnding(): string {
     return `${idEnding(this.#context)}_${this.#items.length}`;
   }

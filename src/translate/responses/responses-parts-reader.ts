@@ -1,19 +1,19 @@
-/** Reads the content of messages and of outputs of tools: texts, images, files. */
+/** Reads message and tool output contents: text, images and files. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 import type { CacheMark, FilePart, ImagePart, Part } from '../request.ts';
 import { expectShape, type Shape, shapeOf, shownType } from './shape.ts';
 
-/** The parts that messages of a role may have. */
+/** Part types permitted for a role. */
 export type PartTypes = readonly string[];
 const TEXTS: PartTypes = ['input_text', 'output_text'];
 export const INSTRUCTION_PARTS: PartTypes = TEXTS;
 export const ASSISTANT_PARTS: PartTypes = [...TEXTS, 'refusal'];
-/** Also of outputs of tools. */
+/** Also for tool outputs. */
 export const INPUT_PARTS: PartTypes = [...TEXTS, 'input_image', 'input_file'];
 
-/** The parts of a content, which is a string or an array of parts. */
+/** Reads a content, a string or an array of parts. */
 export function partsOf(content: unknown, types: PartTypes, where: string, findings: Findings): readonly Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   if (Array.isArray(content)) {
@@ -79,7 +79,7 @@ function imageOf({ image_url: url, detail }: Fields, where: string, findings: Fi
   };
 }
 
-/** The rendering of a file, which hosts choose themselves. */
+/** Detail levels of files; hosts choose the rendering. */
 const FILE_DETAILS: readonly unknown[] = [undefined, null, 'auto'];
 
 function fileOf(part: Fields, where: string, findings: Findings): FilePart {

@@ -1,4 +1,4 @@
-/** Reads responses requests: every field at the top level is read, ignored by intent, or refused. */
+/** Reads responses requests. Each top-level field is read, ignored on purpose, or refused. */
 import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
@@ -66,7 +66,7 @@ function readSettings(fields: Fields, findings: Findings): Settings {
   };
 }
 
-/** Read by themselves. */
+/** Fields with their own readers. */
 const READ: ReadonlySet<string> = new Set(
   [
     'model stream input instructions tools tool_choice parallel_tool_calls max_output_tokens temperature top_p',
@@ -75,7 +75,7 @@ const READ: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** What becomes of a field that no host of another dialect reads. Its value is not null. */
+/** Handling of an untranslated field, whose value is not null. */
 type Rule = (value: unknown, findings: Findings) => void;
 
 function refused(name: string): Rule {
@@ -88,7 +88,7 @@ function ignored(name: string): Rule {
   };
 }
 
-/** Only this value can be said: it is what hosts do unasked. */
+/** Accepts only the value that is the default of hosts. */
 function only(name: string, usual: unknown): Rule {
   return (value, findings) => {
     if (value !== usual) findings.refuse(name, `expected ${usual}: ${UNSAYABLE}`);
@@ -101,7 +101,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
     background: only('background', false),
     truncation: only('truncation', 'disabled'),
     include,
-    // It limits the calls of tools that the client's own host runs: there are none.
+    // Limits host-run tools only, and there are no such tools here.
     max_tool_calls: ignored('max_tool_calls'),
     context_management: ignored('context_management'),
     client_metadata: ignored('client_metadata'),
@@ -109,14 +109,14 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
   }),
 );
 
-/** What `include` may ask for that a host of another dialect can give. */
+/** Value of `include` that can be translated. */
 const LOGPROBS = 'message.output_text.logprobs';
 
 function asksForLogprobs({ include }: Fields): boolean {
   return Array.isArray(include) && include.includes(LOGPROBS);
 }
 
-/** The rest of it is about tools of the client's own host, or opaque. */
+/** Ignores other values, which concern host-run tools or opaque data. */
 function include(value: unknown, findings: Findings): void {
   if (!Array.isArray(value)) findings.refuse('include', 'expected an array');
   else if (value.some((each) => each !== LOGPROBS)) findings.ignore('include');

@@ -1,4 +1,4 @@
-/** Reads the tools of a responses request that the model is offered: functions and custom tools. */
+/** Reads function and custom tools of a responses request. */
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -13,14 +13,14 @@ import { expectShape, shapeOf, shownType } from './shape.ts';
 export interface Tools {
   readonly offered: readonly OfferedTool[];
   readonly names: ToolNames;
-  /** The types of the tools that are left out, since only the client's own host could run them. */
+  /** Types of dropped tools, which only the client's own host could run. */
   readonly leftOut: readonly string[];
   readonly ignoreTools: readonly string[];
 }
 
 const ADDITIONAL_TOOLS = shapeOf('input', 'type id role tools');
 
-/** Reads `tools`, and the items of the input that add more. */
+/** Reads `tools`, and input items that add tools. */
 export function readTools({ tools, input }: Fields, { ignoreTools }: HostTerms, findings: Findings): Tools {
   const reader = new ToolReader(ignoreTools, findings);
   reader.readList(tools, 'tools');
@@ -33,10 +33,10 @@ export function readTools({ tools, input }: Fields, { ignoreTools }: HostTerms, 
   return { offered: reader.offered, names: reader.names, leftOut: [...reader.leftOut], ignoreTools };
 }
 
-/** The namespace that a tool is in. */
+/** Namespace of a tool. */
 interface Namespace {
   readonly name: string;
-  /** For its first tool; empty for the others. */
+  /** Set for the first tool of the namespace, empty for others. */
   readonly description: string;
 }
 
@@ -130,7 +130,7 @@ class ToolReader {
 
 const OFFERABLE = 'function, custom or namespace';
 
-/** The tools that the model may call, and what it must call. */
+/** The callable tools and the tool choice. */
 export interface ChosenTools {
   readonly offered: readonly OfferedTool[];
   readonly choice: ToolChoice | undefined;
@@ -139,7 +139,7 @@ export interface ChosenTools {
 const NAMED = shapeOf('tool_choice', 'type name namespace');
 const ALLOWED = shapeOf('tool_choice', 'type mode tools');
 
-/** Few hosts know `allowed_tools`, so the others are not offered. */
+/** Applies `allowed_tools` by removing all other tools, because few hosts support it. */
 export function readToolChoice({ tool_choice: value }: Fields, tools: Tools, findings: Findings): ChosenTools {
   const { offered } = tools;
   if (value === undefined || value === null || value === 'auto') return { offered, choice: undefined };
@@ -167,7 +167,7 @@ function readAllowed(value: Fields, tools: Tools, findings: Findings): ChosenToo
   const list: readonly unknown[] = Array.isArray(value.tools) ? value.tools : [];
   const names = new Set<string | undefined>();
   for (const [index, tool] of list.entries()) {
-    // Left out, like the tool itself.
+    // Ignored together with the tool.
     if (isObject(tool) && leftOutAs(tool.type, tools.ignoreTools) !== undefined) findings.ignore('tool_choice.tools');
     else names.add(readNamed(tool, `tool_choice.tools[${index}]`, tools, findings));
   }
@@ -176,7 +176,7 @@ function readAllowed(value: Fields, tools: Tools, findings: Findings): ChosenToo
   return { offered, choice: value.mode === 'required' ? { kind: 'required' } : undefined };
 }
 
-/** The name at the host of a tool that the request names. */
+/** Returns the host's name of a named tool. */
 function readNamed(value: unknown, where: string, { names }: Tools, findings: Findings): string | undefined {
   const type = isObject(value) ? value.type : undefined;
   if (!isObject(value) || (type !== 'function' && type !== 'custom')) {

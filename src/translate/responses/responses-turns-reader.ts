@@ -1,6 +1,5 @@
 /**
- * Reads the input of a responses request as turns: the calls of one turn stand together with their
- * outputs, as other dialects want them.
+ * Reads the input of a responses request as turns. The calls of a turn and their outputs are grouped, as other dialects require.
  */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
@@ -14,7 +13,7 @@ import { ASSISTANT_PARTS, INPUT_PARTS, INSTRUCTION_PARTS, partsOf } from './resp
 import { expectShape, shapeOf, shownType } from './shape.ts';
 import { thinkingBlock } from './thinking.ts';
 
-/** The turns of `instructions` and `input`, in order. */
+/** Returns the turns of `instructions` and `input`, in order. */
 export function readTurns({ instructions, input }: Fields, names: ToolNames, findings: Findings): readonly Turn[] {
   const reader = new TurnReader(names, findings);
   if (instructions !== undefined && instructions !== null) {
@@ -30,7 +29,7 @@ export function readTurns({ instructions, input }: Fields, names: ToolNames, fin
   );
 }
 
-/** Hosts refuse reasoning to which nothing follows: the turn was broken off. */
+/** Drops reasoning at the end of an interrupted turn, which hosts reject. */
 function withoutLastReasoning(written: readonly Written[], findings: Findings): readonly Written[] {
   const end = written.findLastIndex(
     (each) => each.kind === 'call' || (each.kind === 'parts' && each.parts.some(isSaid)),
@@ -58,7 +57,7 @@ class TurnReader {
   readonly list = new TurnList();
   readonly #names: ToolNames;
   readonly #findings: Findings;
-  /** The turns with the calls of these ids. */
+  /** Turns by call id. */
   readonly #calls = new Map<string, AssistantTurn>();
 
   constructor(names: ToolNames, findings: Findings) {
@@ -90,7 +89,7 @@ class TurnReader {
       case 'image_generation_call':
         return this.#readImage(item, where);
       case 'additional_tools':
-        // Read with the tools.
+        // Read together with the tools.
         return;
       default:
         this.#findings.refuse(where, `an item of the type ${shownType(item)} ${ONLY_ITS_HOST}`);
@@ -121,7 +120,7 @@ class TurnReader {
     this.#calls.set(id, this.list.addWritten([{ kind: 'call', id, hostName, input }]));
   }
 
-  /** An image that the model has made. Without its data it is at the host that made it. */
+  /** Reads an output image. Without data, only the host that made it has the image. */
   #readImage(item: Fields, where: string): void {
     expectShape(IMAGE, item, where, this.#findings);
     const field = `${where}.result`;
@@ -135,20 +134,20 @@ class TurnReader {
     expectShape(OUTPUT, item, where, this.#findings);
     const callId = this.#findings.text(item.call_id, `${where}.call_id`);
     const parts = partsOf(item.output, INPUT_PARTS, `${where}.output`, this.#findings);
-    // Within an output nothing can be marked.
+    // Parts within an output cannot be marked.
     const content = parts.map((part) => ({ ...part, cache: undefined }));
     const cache = parts.find((part) => part.cache !== undefined)?.cache;
     this.list.addOutput({ callId, content, cache }, this.#calls.get(callId));
   }
 }
 
-/** The media type of an image in base64. */
+/** Detects the media type of a base64 image. */
 function imageTypeOfData(base64: string): string {
   const kind = kindOf(Buffer.from(base64.slice(0, SIGNATURE_BASE64), 'base64'));
   return kind === 'jpeg' || kind === 'gif' || kind === 'webp' ? `image/${kind}` : 'image/png';
 }
 
-/** Holds the signature of any format. */
+/** Enough for the signature of any format. */
 const SIGNATURE_BASE64 = 64;
 
 const ONLY_ITS_HOST = 'belongs to the host that made it; leave it out, or say it in a message';

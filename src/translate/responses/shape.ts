@@ -1,22 +1,22 @@
-/** Which fields of an object a translation knows, and which it leaves out by intent. */
+/** Lists of known and ignored fields of an object. */
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import type { Findings } from '../findings.ts';
 
 export interface Shape {
-  /** For the names of ignored fields, such as `tools`. */
+  /** Prefix of ignored field names, such as `tools`. */
   readonly scope: string;
-  /** Translated, or without an effect on the answer. */
+  /** Translated fields, and fields without an effect on the answer. */
   readonly known: ReadonlySet<string>;
   readonly ignored: ReadonlySet<string>;
 }
 
-/** `known`, `ignored`: names, separated by blanks. */
+/** `known`, `ignored`: names separated by blanks. */
 export function shapeOf(scope: string, known: string, ignored?: string): Shape {
   return { scope, known: new Set(known.split(' ')), ignored: new Set(ignored?.split(' ')) };
 }
 
-/** Notes the fields that are left out, and refuses those that are unknown. */
+/** Reports ignored fields and refuses unknown ones. */
 export function expectShape(shape: Shape, fields: Fields, where: string, findings: Findings): void {
   const { scope, known, ignored } = shape;
   for (const name of Object.keys(fields)) {
@@ -27,12 +27,12 @@ export function expectShape(shape: Shape, fields: Fields, where: string, finding
   }
 }
 
-/** The type of an item, a part or a tool, for messages. */
+/** Returns the type of an item, part or tool for messages. */
 export function shownType({ type }: Fields): string {
   return typeof type === 'string' ? printableName(type) : 'a type that is no string';
 }
 
-/** Whether a value says nothing. Client libraries send such values unasked. */
+/** Whether a value is empty. Client libraries send such values by default. */
 export function isUnset(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return true;
   return Array.isArray(value) && value.length === 0;
