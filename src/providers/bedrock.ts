@@ -1,4 +1,4 @@
-/** What requests to a host of Amazon Bedrock look like before they are signed, and what the events of its streams become. Pure. */
+/** Builds unsigned requests to Amazon Bedrock, and converts its stream frames to server-sent events. Pure. */
 
 import { isObject, objectOf, parseJson } from '../core/json.ts';
 import { BEDROCK_TIER_HEADER, fieldOfTier } from '../core/price-tiers.ts';
@@ -7,7 +7,7 @@ import { dataEvent, namedEvent } from '../wire/sse.ts';
 import { bodyWithout, knownBetas } from './claude.ts';
 import { bodyFor, type Endpoint, type OutgoingCall, type OutgoingRequest, pathFor } from './host.ts';
 
-/** The type of a response in frames, each an event with its checksums. */
+/** Content type of AWS event streams: binary frames with checksums. */
 export const FRAMES_TYPE = 'application/vnd.amazon.eventstream';
 
 export function bedrockRequest(endpoint: Endpoint, call: OutgoingCall): OutgoingRequest {
@@ -26,10 +26,10 @@ export function bedrockRequest(endpoint: Endpoint, call: OutgoingCall): Outgoing
   };
 }
 
-/** What is in the path or in a header there, and what no host of Bedrock knows. */
+/** Fields that Bedrock expects in the path or headers, or does not support. */
 const ELSEWHERE: readonly string[] = ['model', 'stream', 'service_tier', BETAS_FIELD];
 
-/** As reported in 2026-11. */
+/** Known betas, as reported in 2026-11. */
 const BETAS: ReadonlySet<string> = new Set([
   'interleaved-thinking-2025-05-14',
   'context-1m-2025-08-07',
@@ -38,7 +38,7 @@ const BETAS: ReadonlySet<string> = new Set([
   'output-128k-2025-02-19',
 ]);
 
-/** A body of the messages dialect as `InvokeModel` takes it. */
+/** Converts a messages body for `InvokeModel`. */
 function invokeBody(text: string, betas: readonly string[]): string {
   const named = betas.length === 0 ? [] : [`"anthropic_beta":${JSON.stringify(betas)}`];
   return bodyWithout(text, ELSEWHERE, ['"anthropic_version":"bedrock-2023-05-31"', ...named]);
@@ -49,13 +49,13 @@ function tierHeader(tier: string | undefined): Record<string, string> {
   return { [BEDROCK_TIER_HEADER]: tier === 'standard_only' ? 'default' : tier };
 }
 
-/** A frame of a stream. */
+/** A frame of an event stream. */
 export interface Frame {
   readonly headers: Readonly<Record<string, { readonly value: unknown }>>;
   readonly body: Uint8Array;
 }
 
-/** A frame as a server-sent event; empty for one that says nothing. */
+/** Converts a frame to a server-sent event; empty for `initial-response`. */
 export function eventOf({ headers, body }: Frame): string {
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8');
   const named = (name: string) => String(headers[name]?.value ?? '');
@@ -63,7 +63,7 @@ export function eventOf({ headers, body }: Frame): string {
     case 'event': {
       const type = named(':event-type');
       if (type === 'initial-response') return '';
-      // Of JSON, only white space can hold a line end.
+      // In JSON, raw line breaks occur only as white space, so replacing them is safe.
       return type === 'chunk'
         ? chunkOf(text)
         : dataEvent(`{${JSON.stringify(type)}:${text.replaceAll(/[\r\n]/g, ' ')}}`);
@@ -81,7 +81,7 @@ function errorEvent(type: string, said: unknown): string {
   return namedEvent('error', JSON.stringify({ error: { type, message: words ?? type } }));
 }
 
-/** An event of the model's own dialect, which comes as base64. */
+/** Decodes an event of the model's own dialect, which is sent as base64. */
 function chunkOf(text: string): string {
   const value = parseJson(text)?.value;
   const bytes = isObject(value) && typeof value.bytes === 'string' ? value.bytes : '';

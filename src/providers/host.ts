@@ -1,4 +1,4 @@
-/** What requests to a host over HTTP look like: where they go, their headers and their bodies. Pure. */
+/** Builds HTTP requests to hosts: URL, headers and body. Pure. */
 import type { AuthScheme, DialectName } from '../core/dialects.ts';
 import type { HttpProxy } from '../core/proxy.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -7,50 +7,50 @@ import { secretsOf } from './secrets.ts';
 
 /** A host as set in the config. */
 export interface Host {
-  /** As the config calls it. */
+  /** The provider kind in the config. */
   readonly kind?: string;
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly auth: AuthScheme;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether streams ask for usage with `stream_options`. */
+  /** Whether streams request usage with `stream_options`. */
   readonly streamUsage: boolean;
-  /** Of a host of Amazon Bedrock. */
+  /** AWS region, for Amazon Bedrock. */
   readonly region?: string | undefined;
-  /** Of a host of Google's Vertex AI. */
+  /** Google Cloud project, for Vertex AI. */
   readonly project?: string | undefined;
-  /** The proxy that requests to it go through. */
+  /** Proxy for requests to the host. */
   readonly proxy?: HttpProxy | undefined;
 }
 
-/** Where requests go, and their headers. */
+/** Address and headers of requests. */
 export interface Endpoint {
   readonly origin: string;
-  /** The path of the base URL, without a slash at its end. It may hold `MODEL_IN_PATH`. */
+  /** Path of the base URL without a trailing slash. It may contain `MODEL_IN_PATH`. */
   readonly path: string;
-  /** The query of the base URL, such as Azure's `api-version`, with its question mark. */
+  /** Query of the base URL with its question mark, such as Azure's `api-version`. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: Secrets;
-  /** Whether the host is OpenAI itself, or Azure. */
+  /** Whether the host is OpenAI or Azure OpenAI. */
   readonly isOpenai: boolean;
   readonly streamUsage: boolean;
 }
 
-/** A request before anything proves who sends it. */
+/** A request without authentication. */
 export interface OutgoingCall {
   readonly request: ModelRequest;
-  /** As its host names it. */
+  /** The host's name of the model. */
   readonly model: string;
   readonly capTokens: number | undefined;
   readonly isTranslated: boolean;
-  /** Of its client, as far as they reach the host. */
+  /** Forwarded client headers. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The same as it is written. */
+/** The serialized request. */
 export interface OutgoingRequest {
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -60,7 +60,7 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
   const url = new URL(host.baseUrl);
   const headers: Record<string, string> = {
     'content-type': 'application/json',
-    // A compressed response could be a bomb, and could not be relayed byte by byte.
+    // A compressed response could be a decompression bomb, and could not be relayed byte by byte.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
   };
@@ -74,17 +74,17 @@ export function endpointOf(host: Host, userAgent: string): Endpoint {
     query: url.search,
     headers: { ...headers, ...host.headers },
     secrets: secretsOf(host),
-    // Azure's may have names of their owner's.
+    // The kind identifies Azure hosts with custom domains.
     isOpenai:
       host.kind === 'azure' || /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/.test(url.hostname),
     streamUsage: host.streamUsage,
   };
 }
 
-/** `{model}` in the path of a base URL, as the parser of URLs writes it: Azure's deployments have a path each. */
+/** `{model}` in a base URL's path, as encoded by the URL parser. Azure has one path per deployment. */
 const MODEL_IN_PATH = '%7Bmodel%7D';
 
-/** The path of a request with its query. `model`: as its host names it. */
+/** Returns path and query of a request. `model`: the host's name of the model. */
 export function pathFor({ path, query }: Endpoint, request: ModelRequest, model: string): string {
   const { dialect } = request;
   const below = dialect.pathFor?.(request, model) ?? dialect.path;
@@ -92,12 +92,12 @@ export function pathFor({ path, query }: Endpoint, request: ModelRequest, model:
   return `${base}${below}${below.includes('?') ? query.replace('?', '&') : query}`;
 }
 
-/** Headers that a host needs where the client of its dialect sends none. */
+/** Default headers that hosts require. */
 export const DEFAULT_HEADERS: Partial<Record<DialectName, Readonly<Record<string, string>>>> = {
   messages: { 'anthropic-version': '2023-06-01' },
 };
 
-/** The headers of a request. `client`: those of its client that reach the host. */
+/** Returns the headers of a request. `client`: the forwarded client headers. */
 export function headersFor(
   endpoint: Endpoint,
   { dialect, stream }: ModelRequest,
@@ -108,8 +108,8 @@ export function headersFor(
 }
 
 /**
- * The request body for the upstream: with its own model name, a request for usage, and a maximum
- * of output tokens if it declares none that the host reads. `isTranslated`: the client speaks another dialect.
+ * Returns the body for the upstream: with its model name, a request for usage, and an output limit if the body has none that the
+ * host reads. `isTranslated`: the client uses another dialect.
  */
 export function bodyFor(
   { streamUsage, isOpenai }: Endpoint,
@@ -121,7 +121,7 @@ export function bodyFor(
   const { dialect, body, maxOutput } = request;
   const read = isOpenai && dialect.name === 'chat' ? MAXIMA_OF_OPENAI : [dialect.maximumField];
   const [field] = read;
-  // What a client wrote itself reaches its host as it is; what a translation wrote goes where it fits best.
+  // In a client's own body any field that the host reads counts. A translated body must use the preferred field.
   const binding = isTranslated ? [field] : read;
   const isDeclared = binding.some((name) => name !== undefined && typeof body.fields[name] === 'number');
   const tokens = (isTranslated ? maxOutput : undefined) ?? capTokens;
@@ -132,5 +132,5 @@ export function bodyFor(
   });
 }
 
-/** Its reasoning models reject `max_tokens`, so that nothing is spent; most other hosts know only that. */
+/** OpenAI's reasoning models reject `max_tokens` free of charge. Most other hosts accept only `max_tokens`. */
 const MAXIMA_OF_OPENAI = ['max_completion_tokens', 'max_tokens'];

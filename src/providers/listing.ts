@@ -1,4 +1,4 @@
-/** The request by which a host tells whether it accepts a key, at no cost. Pure. */
+/** Builds a free request that shows whether a host accepts a key. Pure. */
 import { bedrockAddress } from '../core/bedrock.ts';
 import type { DialectName } from '../core/dialects.ts';
 import { DEFAULT_HEADERS, endpointOf, type Host } from './host.ts';
@@ -7,24 +7,24 @@ export interface Listing {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** False where the answer says nothing about the key. */
+  /** Whether the response depends on the key. */
   readonly tellsKey: boolean;
 }
 
 const MODELS = '/models';
-/** Bedrock lists its models at a host of its own. */
+/** Bedrock lists its models on a separate host. */
 const BEDROCK_MODELS = '/foundation-models';
-/** What a project of Vertex AI lists is what was put there. Google's own models are above all projects. */
+/** Google's models. A project's listing contains only models deployed by the project. */
 const GOOGLE_MODELS = '/v1beta1/publishers/google/models';
-/** Hosts whose listing of models is public, but which say something of the key at another path. */
+/** Hosts with a public model listing, and the path that verifies a key. */
 const OTHER_PATHS: Readonly<Record<string, string>> = { 'openrouter.ai': '/key' };
-/** Bedrock's runtime and Claude in Foundry list no models, and answer unknown paths in ways of their own. */
+/** Hosts without a model listing: Bedrock's runtime, and Claude in Foundry. They answer unknown paths inconsistently. */
 const WITHOUT_LISTING = /^bedrock-runtime[.-]|\.services\.ai\.azure\.com\/anthropic\//;
 
-/** The end of a path to a deployment of Azure's. The models are listed above all of them. */
+/** Suffix of an Azure deployment's path. The model listing is above the deployments. */
 const DEPLOYMENT = /\/deployments\/[^/]+$/;
 
-/** `dialects`: what the host speaks. */
+/** `dialects`: the host's dialects. */
 export function listingOf(host: Host, dialects: readonly DialectName[], userAgent: string): Listing {
   const { origin, path, query, headers } = endpointOf(host, userAgent);
   const { 'content-type': _, ...others } = headers;
@@ -51,7 +51,7 @@ export function listingOf(host: Host, dialects: readonly DialectName[], userAgen
   };
 }
 
-/** The same request as somebody without a key would make it. */
+/** Returns the same request without a key. */
 export function publicListingOf(host: Host, dialects: readonly DialectName[], userAgent: string): Listing {
   return listingOf({ ...host, apiKey: undefined, headers: {} }, dialects, userAgent);
 }

@@ -1,17 +1,16 @@
-/** What a client must never learn of a host: its credentials, its address and its headers. Pure. */
+/** Collects the secrets of a host that no client may see: credentials, address and headers. Pure. */
 import type { HttpProxy } from '../core/proxy.ts';
 import type { Secrets } from '../wire/secrets.ts';
 
-/** Shorter values are no secrets, and would match in any text. */
+/** Minimum length of a secret. Shorter values would match in arbitrary text. */
 const MIN_SECRET_CHARACTERS = 6;
-/** Shorter segments of a path would match in any text, even as whole words. */
+/** Minimum length of a path segment. Shorter ones would match in arbitrary text, even as whole words. */
 const MIN_SEGMENT_CHARACTERS = 3;
 
 /**
- * Segments that say what an API is, not whose account is used. Every other segment of a base URL is
- * a secret: account ids and relay tokens look like anything, so neither length nor entropy could
- * tell them from names. These words are excepted because ordinary messages are full of them, and
- * would all be withheld.
+ * Common path segments of APIs. All other segments of a base URL are treated as secret, because account ids and relay tokens
+ * cannot be told from names by length or entropy. The words in this list are exempt: they are frequent in ordinary messages,
+ * which would all be withheld.
  */
 const ORDINARY_SEGMENTS: ReadonlySet<string> = new Set(
   `account accounts ai api apis azure base beta chat compat compatible-mode completion completions default
@@ -22,12 +21,12 @@ const ORDINARY_SEGMENTS: ReadonlySet<string> = new Set(
   tokens tool tools user users %7bmodel%7d`.split(/\s+/),
 );
 const VERSION = /^v\d+(?:\.\d+)?(?:alpha|beta|preview)?\d*$/i;
-/** The segment that follows one of these is the name of a model, which its answers contain. */
+/** Segments followed by a model name, which may appear in responses. */
 const BEFORE_MODEL_NAMES: ReadonlySet<string> = new Set(['deployments', 'engines', 'models']);
 
 const NAMES_OF_CREDENTIALS = /auth|key|token|secret|cookie|session|password|signature|^sig$|^code$/i;
 
-/** What the config says of a host, as far as it holds secrets. */
+/** Config fields of a host that may contain secrets. */
 interface HostAccess {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
@@ -66,7 +65,7 @@ function secretsOfPath(pathname: string): Secrets {
   const segments = pathname.split('/').filter((segment) => segment !== '');
   const own = segments.filter((segment) => !ORDINARY_SEGMENTS.has(segment.toLowerCase()) && !VERSION.test(segment));
   const forms = own.flatMap((segment) => [segment, decoded(segment)]);
-  // Ordinary segments in a row are an address, too. A path such as /v1 is also the gateway's own.
+  // A sequence of common segments also reveals the address. A single one, such as /v1, is also the gateway's path.
   const paths = segments.length > 1 ? [`/${segments.join('/')}`, `/${segments.map(decoded).join('/')}`] : [];
   const short = forms.filter(({ length }) => length >= MIN_SEGMENT_CHARACTERS && length < MIN_SECRET_CHARACTERS);
   const credentials = segments.filter(
@@ -83,20 +82,19 @@ function decoded(segment: string): string {
   }
 }
 
-/** `Bearer x` as `x`. */
+/** Returns `x` for `Bearer x`. */
 function withoutScheme(value: string): string {
   return value.replace(/^(?:basic|bearer|token|apikey|api-key)\s+/i, '');
 }
 
 /**
- * True for a credential that no answer contains by chance. Local hosts take words such as `ollama`
- * for a key, and answers may well contain those.
+ * Whether a credential is too long to occur in responses by chance. Keys of local hosts, such as `ollama`, are ordinary words.
  */
 function isUnmistakable(value: string): boolean {
   return value.length >= 16 || (value.length >= 8 && /\d/.test(value) && /[a-z]/i.test(value));
 }
 
-/** True for ids and tokens; names of models change between letters and digits less often. */
+/** Recognizes ids and tokens by frequent changes between letters and digits. Model names have fewer changes. */
 function looksRandom(value: string): boolean {
   const dense = value.replace(/[-_.~%]/g, '');
   const changes = dense.match(/\d(?=[a-z])|[a-z](?=\d)/gi)?.length ?? 0;

@@ -1,4 +1,4 @@
-/** What requests to a host of Google's Vertex AI look like before they carry a token. Pure. */
+/** Builds requests to Google's Vertex AI, without the token. Pure. */
 import { isObject } from '../core/json.ts';
 import { BETAS_FIELD } from '../dialects/betas.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
@@ -16,14 +16,14 @@ export function vertexRequest(endpoint: Endpoint, call: OutgoingCall): OutgoingR
       ? askClaude(request, text, betas, version)
       : { publisher: 'google', method: methodOf(request), headers: {}, body: text };
   return {
-    // Google's and Anthropic's clients leave the sign of a version as it is.
+    // Keeps `@` before a version unencoded, like the clients of Google and Anthropic.
     path: `${endpoint.path}/publishers/${publisher}/models/${encodeURIComponent(model).replaceAll('%40', '@')}:${method}`,
     headers: { ...others, ...headers, ...endpoint.headers, accept },
     body,
   };
 }
 
-/** What Claude and Google's models have of their own. */
+/** Request parts that differ between Claude and Google's models. */
 interface OfPublisher {
   readonly publisher: string;
   readonly method: string;
@@ -31,25 +31,25 @@ interface OfPublisher {
   readonly body: string;
 }
 
-/** Of a request to one of Google's models. */
+/** Returns the method for one of Google's models. */
 function methodOf({ dialect, stream, body }: ModelRequest): string {
   if (dialect.name === 'vertex_embeddings') return isPrediction(body.fields) ? 'predict' : 'embedContent';
   return stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
 }
 
-/** What Google documents, or its users report as known there, in 2026-11. */
+/** Known betas, as documented by Google or reported by users in 2026-11. */
 const BETAS: ReadonlySet<string> = new Set([
   'interleaved-thinking-2025-05-14',
   'context-1m-2025-08-07',
   'context-management-2025-06-27',
 ]);
-/** Google wants it with the tool, which Anthropic itself has without. */
+/** Vertex AI requires this beta for the web search tool; Anthropic's own API does not. */
 const WEB_SEARCH = 'web-search-2025-03-05';
 
-/** The version of the interface that has a name of its own there. Later ones have the same. */
+/** API version with a different name on Vertex AI. Later versions have the same name. */
 const FIRST_VERSION = '2023-06-01';
 
-/** The model is in the path there, betas are in a header, and no tier is known. */
+/** Body fields that Vertex AI expects in the path (model) or a header (betas), or does not support (tier). */
 const ELSEWHERE: readonly string[] = ['model', 'service_tier', BETAS_FIELD];
 
 function askClaude(

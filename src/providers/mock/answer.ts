@@ -1,11 +1,11 @@
-/** What the mock provider answers, before a dialect gives it its form. */
+/** The mock's response in a neutral form, from which each dialect writes its own. */
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { namedEvent } from '../../wire/sse.ts';
 import type { MockTool, Reading } from './reading.ts';
 
-/** What differs from one response to the next. */
+/** Values that differ between responses. */
 export interface MockContext {
-  /** Of the response, such as `chatcmpl-1`. */
+  /** Response id, such as `chatcmpl-1`. */
   readonly id: string;
   readonly createdS: number;
 }
@@ -15,74 +15,74 @@ export interface Answer {
   readonly context: MockContext;
   /** In order. Only a call may be empty. */
   readonly parts: readonly Part[];
-  /** `length`: cut at the maximum of output. */
+  /** `length`: cut at the output limit. */
   readonly ending: 'stop' | 'length' | 'call';
   readonly usage: MockUsage | undefined;
 }
 
-/** One part of an answer, in the pieces in which it is streamed. A piece counts as one token. */
+/** A part of a response, split into the pieces of its stream. Each piece counts as one token. */
 export type Part =
   | { readonly kind: 'thinking'; readonly pieces: readonly string[] }
   | { readonly kind: 'text'; readonly pieces: readonly string[] }
   | { readonly kind: 'call'; readonly tool: MockTool; readonly pieces: readonly string[] };
 
-/** In tokens. */
+/** Usage in tokens. */
 export interface MockUsage {
-  /** All input. The following two are parts of it. */
+  /** Total input, including the two cache figures. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** All output of all choices. */
+  /** Total output of all choices. */
   readonly output: number;
-  /** The part of the output that is reasoning. */
+  /** Reasoning share of the output. */
   readonly reasoning: number;
 }
 
-/** The form of requests and answers in one dialect. */
+/** Reads requests and writes responses of one dialect. */
 export interface MockDialect {
-  /** How the ids of its answers begin. */
+  /** Prefix of response ids. */
   readonly idPrefix: string;
   read(fields: Fields): Reading;
-  /** The body of an error response. */
+  /** Returns the body of an error response. */
   errorBody(status: number, message: string, context: MockContext): string;
-  /** The body of a whole answer. */
+  /** Returns the body of a response without streaming. */
   wholeBody(answer: Answer): string | Buffer;
-  /** Of whole answers; undefined for JSON. */
+  /** Content type without streaming; undefined for JSON. */
   readonly contentType?: string;
-  /** Undefined if its answers are no text. */
+  /** Undefined for dialects without text output. */
   readonly startStream: ((answer: Answer) => StreamWriter) | undefined;
 }
 
-/** Writes the events of one stream. What it returns may be empty. */
+/** Writes the events of one stream. Results may be empty. */
 export interface StreamWriter {
   start(): string;
   open(part: Part): string;
   piece(part: Part, text: string): string;
   close(part: Part): string;
-  /** After the last part. */
+  /** Called after the last part. */
   end(): string;
-  /** Instead of everything that has not been written. */
+  /** Called instead of all remaining calls. */
   failure(message: string): string;
 }
 
-/** A stream of media. The words that others write only pace, cut or stop it. */
+/** A stream of media. Its words are not sent; they only time, cut or stop it. */
 export function mediaStream(end: () => string): StreamWriter {
   const nothing = () => '';
   const failure = (message: string) => typedEvent({ type: 'error', error: { message, type: 'mock_error' } });
   return { start: nothing, open: nothing, piece: nothing, close: nothing, end, failure };
 }
 
-/** The whole text of one kind in an answer. */
+/** Returns the complete text of one kind. */
 export function textOf(answer: Answer, kind: 'thinking' | 'text'): string {
   return answer.parts.flatMap((part) => (part.kind === kind ? part.pieces : [])).join('');
 }
 
-/** The error body of OpenAI's dialects. */
+/** Returns the error body of OpenAI's dialects. */
 export function errorJson(status: number, message: string): string {
   return JSON.stringify({ error: { message, type: 'mock_error', param: null, code: status } });
 }
 
-/** An event with its type as its name. */
+/** Writes an event named by its type. */
 export function typedEvent(data: Fields & { readonly type: string }): string {
   return namedEvent(data.type, JSON.stringify(data));
 }

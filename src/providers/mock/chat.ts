@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the chat-completions dialect. */
+/** The mock's chat-completions dialect. */
 import { isObject, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { DONE_EVENT, dataEvent } from '../../wire/sse.ts';
@@ -107,7 +107,7 @@ function deltaOf(part: Part, text: string): Fields {
   return { tool_calls: [{ index: 0, ...call }] };
 }
 
-/** The same delta for every choice, each in its own event. */
+/** Writes a delta once per choice, each in its own event. */
 function deltas(answer: Answer, delta: Fields, finishReason: string | null = null): string {
   return Array.from({ length: answer.request.choices }, (_, index) =>
     chunk(answer, { choices: [{ index, delta, finish_reason: finishReason }] }),

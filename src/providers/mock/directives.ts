@@ -3,7 +3,7 @@
  */
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** How the mock provider responds. */
+/** Settings of a mock response. */
 export interface Directives {
   readonly help: boolean;
   /** Respond with this HTTP error. */
@@ -20,22 +20,22 @@ export interface Directives {
   readonly stallAfter: number | undefined;
   /** Respond with this many words. */
   readonly words: number | undefined;
-  /** Reason in this many words first, or in these. */
+  /** Reason in this many words first, or in this text. */
   readonly thinking: number | string | undefined;
   /** Call the first tool of the request. */
   readonly callTool: boolean;
-  /** The tools to call, one after the other. */
+  /** Tools to call, in order. */
   readonly calls: readonly CallDirective[];
   readonly reportUsage: boolean;
-  /** How many of the input tokens were read from the cache. */
+  /** Number of input tokens reported as read from the cache. */
   readonly cacheReadTokens: number;
-  /** How many of the input tokens were written to the cache. */
+  /** Number of input tokens reported as written to the cache. */
   readonly cacheWriteTokens: number;
 }
 
 export interface CallDirective {
   readonly name: string;
-  /** A JSON object, as it is written in the prompt. */
+  /** A JSON object, spelled like in the prompt. */
   readonly argumentsJson: string;
 }
 
@@ -61,9 +61,7 @@ const MAX_WAIT_MS = 600_000;
 const MAX_WORDS = 10_000;
 const NAMES = new Set(DIRECTIVES.map(([usage]) => usage.slice(1).split(' ')[0] as string));
 
-/**
- * Parses the directives in a prompt. Unknown ones, and those with an invalid value, are ignored.
- */
+/** Parses the directives in a prompt. Unknown or invalid ones are ignored. */
 export function readDirectives(prompt: string): Directives {
   const { calls, rest } = takeCalls(prompt);
   const found = findArguments(rest);
@@ -90,7 +88,7 @@ export function readDirectives(prompt: string): Directives {
   };
 }
 
-/** What follows each directive on its line, up to the next directive. The last one of a name wins. */
+/** Returns the text after each directive on its line, up to the next directive. The last one of a name wins. */
 function findArguments(text: string): Map<string, string> {
   const matches = [...text.matchAll(/(?:^|\s)\/([a-z-]+)(?=\s|$)/g)].filter(({ 1: name }) => NAMES.has(name as string));
   return new Map(
@@ -105,7 +103,7 @@ function firstWord(text = ''): string {
   return /^\S*/.exec(text)?.[0] ?? '';
 }
 
-/** The calls, and the text without them: what their arguments contain are no directives. */
+/** Extracts the `/call` directives. Their arguments are removed from the text, so that they are not parsed as directives. */
 function takeCalls(prompt: string): { readonly calls: readonly CallDirective[]; readonly rest: string } {
   const calls: CallDirective[] = [];
   const rest: string[] = [];
@@ -123,7 +121,7 @@ function takeCalls(prompt: string): { readonly calls: readonly CallDirective[]; 
   return { calls, rest: [...rest, prompt.slice(from)].join('\n') };
 }
 
-/** The offset after the object that starts at `start`, or undefined if it has no end. */
+/** Returns the offset after the object that starts at `start`; undefined if it is incomplete. */
 function endOfObject(text: string, start: number): number | undefined {
   let depth = 0;
   let isInString = false;

@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the embeddings dialect. */
+/** The mock's embeddings dialect. */
 import { createHash } from 'node:crypto';
 import type { Fields } from '../../dialects/dialect.ts';
 import { base64Of } from '../../dialects/embeddings/vector.ts';
@@ -14,7 +14,7 @@ export const EMBEDDINGS_MOCK: MockDialect = {
 };
 
 const DEFAULT_DIMENSIONS = 8;
-/** In all vectors of an answer, which are made at once: about 20 MB of JSON. */
+/** Maximum numbers in all vectors of a response, which is built in memory: about 20 MB of JSON. */
 const MAX_NUMBERS = 1_000_000;
 const BYTES_PER_NUMBER = 4;
 
@@ -39,7 +39,7 @@ function dimensionsIn({ dimensions }: Fields): unknown {
   return dimensions ?? DEFAULT_DIMENSIONS;
 }
 
-/** One text, an array of texts, an array of tokens, or an array of such arrays. */
+/** Splits the input: a text, an array of texts, an array of tokens, or an array of token arrays. */
 function inputsOf({ input }: Fields): readonly unknown[] {
   const isList = Array.isArray(input) && typeof input[0] !== 'number';
   return isList ? input : [input];
@@ -60,7 +60,7 @@ function wholeBody({ request, usage }: Answer): string {
   });
 }
 
-/** The same input always has the same vector. Its length is 1. */
+/** Returns a unit vector derived from a hash, so that equal inputs get equal vectors. */
 function vectorFor(input: unknown, dimensions: number): Float32Array {
   const bytes = createHash('shake256', { outputLength: dimensions * BYTES_PER_NUMBER })
     .update(JSON.stringify(input) ?? '')

@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the images dialect: a small blue square. */
+/** The mock's images dialect: a small blue square. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
 import { promptAlone } from './reading.ts';
@@ -21,7 +21,7 @@ function wholeBody(answer: Answer): string {
   return JSON.stringify({ created: context.createdS, data, ...saidOf(answer, answer.usage?.output) });
 }
 
-/** How the images were made, and what they took. */
+/** Image settings and usage. */
 function saidOf({ request, usage }: Answer, output = 0): Fields {
   const { size = 'auto', quality = 'auto' } = request.body.fields;
   return {

@@ -1,4 +1,4 @@
-/** The mock provider: scripts the answers of a host, or its failures, offline. Pure. */
+/** The mock provider: simulates the responses and failures of a host without network. Pure. */
 import type { MOCK_DIALECTS } from '../../core/dialects.ts';
 import { objectOf } from '../../core/json.ts';
 import { counted } from '../../core/plural.ts';
@@ -18,20 +18,18 @@ import { TRANSCRIPTIONS_MOCK } from './transcriptions.ts';
 
 export type { MockContext } from './answer.ts';
 
-/**
- * One step of a response: a delay, then bytes, then perhaps a lost connection or permanent silence.
- */
+/** A step of a response: a delay, then bytes, then optionally a dropped connection or permanent silence. */
 export interface Step {
   readonly afterMs: number;
   readonly bytes?: string | Buffer;
   readonly ending?: 'break' | 'silence';
 }
 
-/** A response, to be played step by step. */
+/** A response as a sequence of steps. */
 export interface Script {
   readonly status: number;
   readonly contentType: string;
-  /** Until the response headers, in milliseconds. */
+  /** Delay of the response headers, in milliseconds. */
   readonly delayMs: number;
   readonly steps: Iterable<Step>;
 }
@@ -54,12 +52,12 @@ function mockOf({ dialect }: ModelRequest): MockDialect {
   return DIALECTS[dialect.name as MockedDialect];
 }
 
-/** How the id of a response begins. */
+/** Returns the id prefix of responses. */
 export function mockIdPrefix(request: ModelRequest): string {
   return mockOf(request).idPrefix;
 }
 
-/** The response to a request. */
+/** Returns the response to a request. */
 export function mockScript(request: ModelRequest, context: MockContext): Script {
   const dialect = mockOf(request);
   const reading = dialect.read(request.body.fields);
@@ -102,7 +100,7 @@ function compose({ request, context, reading, directives, writesText }: Composit
     writesText && call === undefined
       ? (jsonPieces(reading) ?? wordsOf(directives.words ?? textOf(reading, directives), 'word'))
       : [];
-  // Where the model decides, the mock writes what it likes.
+  // Without a limit in the request, the length is unlimited here, too.
   const maximum = (request.outputAt === undefined ? request.maxOutput : undefined) ?? Number.POSITIVE_INFINITY;
   const thinking = allThinking.slice(0, maximum);
   const words = allWords.slice(0, maximum - thinking.length);
@@ -121,7 +119,7 @@ function compose({ request, context, reading, directives, writesText }: Composit
   };
 }
 
-/** The call that the prompt asks for next, if the request has that tool, or one that the request demands. */
+/** Returns the next tool call directed by the prompt or forced by `tool_choice`, if the request has that tool. */
 function callOf(
   { tools, results, choice = { kind: 'auto' } }: Reading,
   { calls, callTool }: Directives,
@@ -139,30 +137,30 @@ function callOf(
   return isCalled ? { kind: 'call', tool: first, pieces: sampleArguments(first) } : undefined;
 }
 
-/** Arguments that the tool takes. */
+/** Returns valid arguments for a tool. */
 function sampleArguments({ kind, schema }: MockTool): string[] {
   if (kind === 'custom') return ['text'];
   const sample = sampleOf(schema ?? { type: 'object' });
   return jsonPiecesOf(objectOf(sample));
 }
 
-/** The answer to a request that demands JSON. */
+/** Returns the response to a request for JSON output. */
 function jsonPieces({ json }: Reading): string[] | undefined {
   return json && jsonPiecesOf(sampleOf(json.schema) ?? {});
 }
 
-/** In pieces of some characters, as hosts cut it. */
+/** Splits JSON into small pieces, similar to the deltas of real hosts. */
 function jsonPiecesOf(value: unknown): string[] {
   return JSON.stringify(value).split(/(?<=[,:{[])(?![}\]]|$)/);
 }
 
-/** Custom tools take a text: what is in the field `input`. */
+/** Custom tools take plain text, given in the field `input`. */
 function argumentsOf({ kind }: MockTool, json: string): string {
   const { input } = JSON.parse(json) as Readonly<Record<string, unknown>>;
   return kind === 'custom' && typeof input === 'string' ? input : json;
 }
 
-/** It sees no attachments. An image of about a megapixel counts as much at many hosts. */
+/** Attachments are only counted. An image counts as much as one megapixel costs at many hosts. */
 const TERMS = { imageTokens: 1_600, maxSeconds: 36_000, remoteFiles: false, contextWindow: undefined };
 
 function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
@@ -178,7 +176,7 @@ function usageOf(request: ModelRequest, parts: readonly Part[], directives: Dire
   };
 }
 
-/** The words of a text, or that many of them, each with the space before it. */
+/** Splits a text into words, or returns `text` copies of `word`. Each word includes its preceding space. */
 function wordsOf(text: string | number, word: string): string[] {
   if (typeof text === 'string') return piecesOf(text);
   return Array.from({ length: text }, (_, position) => (position === 0 ? word : ` ${word}`));
@@ -215,7 +213,7 @@ function wholeStep(
 function* streamSteps(answer: Answer, directives: Directives, writer: StreamWriter): Generator<Step> {
   yield { afterMs: 0, bytes: writer.start() };
   let written = 0;
-  // Events that stand between words go out with the next word.
+  // Events between words are sent with the next word.
   let pending = '';
   for (const part of answer.parts) {
     pending += writer.open(part);
@@ -233,7 +231,7 @@ function* streamSteps(answer: Answer, directives: Directives, writer: StreamWrit
   yield { afterMs: 0, bytes: pending + writer.end() };
 }
 
-/** The step that the prompt asks for after this many words, if any. */
+/** Returns the failure directed by the prompt after this number of words, if any. */
 function stopAt(
   words: number,
   { cutAfter, failAfter, stallAfter }: Directives,

@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the moderations dialect: it flags nothing. */
+/** The mock's moderations dialect. It flags no input. */
 import { isObject } from '../../core/json.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptAlone } from './reading.ts';
@@ -11,7 +11,7 @@ export const MODERATIONS_MOCK: MockDialect = {
   startStream: undefined,
 };
 
-/** As OpenAI names them. */
+/** OpenAI's category names. */
 const CATEGORIES = [
   ...['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit', 'illicit/violent'],
   ...['self-harm', 'self-harm/instructions', 'self-harm/intent', 'sexual', 'sexual/minors'],
@@ -20,7 +20,7 @@ const CATEGORIES = [
 
 function wholeBody({ request, context }: Answer): string {
   const { input } = request.body.fields;
-  // Parts are judged together.
+  // The parts of one multimodal input get a single result.
   const inputs = Array.isArray(input) && !input.some(isObject) ? input.length : 1;
   return JSON.stringify({
     id: context.id,

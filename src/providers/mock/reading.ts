@@ -1,39 +1,39 @@
-/** The parts of a request that decide the mock's answer. */
+/** Reads the parts of a request that influence the mock's response. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 
-/** A request, as far as it decides what the mock answers. */
+/** Parts of a request that influence the response. */
 export interface Reading {
-  /** The text of the last message that the user wrote. */
+  /** The text of the user's last message. */
   readonly prompt: string;
-  /** The number of results of tool calls since then. */
+  /** Number of tool results after it. */
   readonly results: number;
-  /** The number of messages, of all roles. */
+  /** Number of messages of all roles. */
   readonly messages: number;
   readonly tools: readonly MockTool[];
-  /** Which of them has to be called, whatever the prompt says. */
+  /** `tool_choice`. Takes precedence over the prompt. */
   readonly choice?: ToolChoice;
-  /** That the answer has to be JSON, of this schema if there is one. */
+  /** Set for JSON output, with its schema if any. */
   readonly json?: { readonly schema: unknown };
-  /** What a host would refuse with status 400. */
+  /** The reason for a 400, as real hosts would refuse the request. */
   readonly problem?: string;
 }
 
 export interface MockTool {
   readonly name: string;
-  /** `custom`: takes a text instead of JSON. `host`: one that only hosts themselves call. */
+  /** `custom`: takes text instead of JSON. `host`: run by hosts, never called by the mock. */
   readonly kind: 'function' | 'custom' | 'host';
-  /** Of its arguments. */
+  /** Schema of the arguments. */
   readonly schema?: unknown;
 }
 
-/** `any`: one of those named, or of all. */
+/** `any`: one of `names`, or of all tools. */
 export interface ToolChoice {
   readonly kind: 'auto' | 'none' | 'any';
   readonly names?: readonly string[];
 }
 
-/** Reads `tool_choice`. `namesIn` returns the names in one of its objects. */
+/** Reads `tool_choice`. `namesIn` returns the tool names in an object form. */
 export function toolChoiceIn(value: unknown, namesIn: (choice: Fields) => readonly unknown[]): ToolChoice {
   if (value === 'none') return { kind: 'none' };
   if (value === 'required') return { kind: 'any' };
@@ -53,24 +53,24 @@ export function jsonFormatIn(format: unknown): Pick<Reading, 'json'> {
   return { json: { schema } };
 }
 
-/** Something in a conversation that decides what comes next. */
+/** An item of a conversation: a prompt or a tool result. */
 export type Turn = { readonly kind: 'prompt'; readonly text: string } | { readonly kind: 'result' };
 
 export const RESULT: Turn = { kind: 'result' };
 
-/** The last prompt, and how many results came after it. */
+/** Returns the last prompt and the number of later tool results. */
 export function readTurns(turns: readonly Turn[]): { readonly prompt: string; readonly results: number } {
   const last = turns.findLastIndex(({ kind }) => kind === 'prompt');
   const turn = turns[last];
   return { prompt: turn?.kind === 'prompt' ? turn.text : '', results: turns.length - 1 - last };
 }
 
-/** A request that has a prompt and no conversation. */
+/** Reads a request with a prompt instead of a conversation. */
 export function promptAlone(prompt: unknown, messages = 0): Reading {
   return { ...readTurns(promptsIn(prompt)), messages, tools: [] };
 }
 
-/** The prompt in the content of a user's message: a string, or parts. None if agents alone wrote it. */
+/** Returns the prompt in a user message's content, a string or parts. Empty if it has only text inserted by agents. */
 export function promptsIn(content: unknown): Turn[] {
   const parts = Array.isArray(content) ? content : [content];
   const text = parts
@@ -84,7 +84,7 @@ export function promptsIn(content: unknown): Turn[] {
 const REMINDER_START = '<system-reminder>';
 const REMINDER_END = '</system-reminder>';
 
-/** The text without what coding agents insert into prompts. */
+/** Removes the reminders that coding agents insert into prompts. */
 function withoutReminders(text: string): string {
   const pieces = text.split(REMINDER_END);
   const kept = pieces.map((piece, position) => {

@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the rerank dialect: a document scores by the words of the query in it. */
+/** The mock's rerank dialect: the score of a document depends on the query's words in it. */
 import { isObject } from '../../core/json.ts';
 import { type Answer, errorJson, type MockDialect } from './answer.ts';
 import { promptAlone } from './reading.ts';
@@ -11,7 +11,7 @@ export const RERANK_MOCK: MockDialect = {
   startStream: undefined,
 };
 
-/** The bill is there as Cohere says it, and as Jina does. */
+/** Reports usage in the fields of both Cohere and Jina. */
 function wholeBody({ request, context, usage }: Answer): string {
   const { query, documents, top_n: most, return_documents: shown } = request.body.fields;
   const words = wordsOf(query);

@@ -4,15 +4,15 @@ import type { Fields } from '../../dialects/dialect.ts';
 
 /** Maximum depth of a value: a schema that refers to itself allows any depth. */
 const MAX_DEPTH = 24;
-/** Maximum number of subschemas read, whatever a client sends. */
+/** Maximum number of subschemas read per request. */
 const MAX_VISITS = 20_000;
-/** Maximum number of items or characters, however many a schema requires. */
+/** Maximum number of items or characters, even if a schema requires more. */
 const MAX_LENGTH = 1_000;
 
-/** No value at this depth: another alternative is tried. */
+/** No value is possible at this depth; the caller tries another alternative. */
 const NONE = Symbol('none');
 
-/** One string of each format that hosts know. */
+/** One string of each known format. */
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': '2026-01-31T12:00:00Z',
   date: '2026-01-31',
@@ -26,7 +26,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: '3f2b8c1e-5d4a-4b7c-9e6f-0a1b2c3d4e5f',
 };
 
-/** The smallest value of this schema with its required fields alone. Undefined if there is none within the bounds. */
+/** Returns the smallest value of a schema, with required fields only. Undefined if the bounds permit no value. */
 export function sampleOf(schema: unknown): unknown {
   const sampler = new Sampler(schema);
   for (let depth = 1; depth <= MAX_DEPTH; depth++) {
@@ -68,7 +68,7 @@ class Sampler {
     return NONE;
   }
 
-  /** The schema that `#/$defs/name` points to. Other documents are not fetched. */
+  /** Resolves `#/$defs/name`. References to other documents are not resolved. */
   #target(reference: string): unknown {
     const [document, ...steps] = reference.split('/');
     if (document !== '#') return false;
@@ -112,7 +112,7 @@ class Sampler {
   }
 }
 
-/** A schema with the keywords of both, and the properties and required names of either. */
+/** Merges two schemas, including their properties and required names. */
 function joined(a: Fields, b: Fields): Fields {
   const required = [a.required, b.required].flatMap((names) => (Array.isArray(names) ? names : []));
   const properties = { ...objectOf(a.properties), ...objectOf(b.properties) };

@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the speech dialect: a tone in a WAV, the longer the more there is to say. */
+/** The mock's speech dialect: a tone in a WAV file, whose length depends on the input. */
 import type { Fields } from '../../dialects/dialect.ts';
 import { type Answer, errorJson, type MockDialect, mediaStream, type StreamWriter, typedEvent } from './answer.ts';
 import { promptAlone } from './reading.ts';
@@ -16,7 +16,7 @@ const SAMPLE_RATE = 8_000;
 const PITCH = 440;
 const SECONDS_PER_CHARACTER = 0.05;
 const MAX_SECONDS = 5;
-/** The middle of samples of eight bits, and how far the tone goes from there. */
+/** Zero level of unsigned 8-bit samples, and amplitude of the tone. */
 const [MIDDLE, LOUDNESS] = [128, 48];
 
 function toneFor({ input }: Fields): Buffer {
@@ -27,7 +27,7 @@ function toneFor({ input }: Fields): Buffer {
 
 const HEADER_BYTES = 44;
 
-/** Of a WAV with one channel of eight bits. */
+/** WAV header for 8-bit mono. */
 function headerOf(samples: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('RIFF', 0, 'latin1');

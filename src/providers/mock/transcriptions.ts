@@ -1,4 +1,4 @@
-/** The mock provider's requests and answers in the dialects of transcripts: it hears what the prompt says. */
+/** The mock's transcription dialects: the transcript is the prompt. */
 import type { Fields } from '../../dialects/dialect.ts';
 import {
   type Answer,
@@ -19,7 +19,7 @@ export const TRANSCRIPTIONS_MOCK: MockDialect = {
   startStream,
 };
 
-/** What it hears where there is no prompt. */
+/** The transcript of a request without a prompt. */
 const USUAL = 'The mock provider has heard a sound.';
 
 function wholeBody(answer: Answer): string {
