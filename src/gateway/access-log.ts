@@ -1,5 +1,5 @@
 /**
- * The access log: one line per request, a summary of requests that are refused before their key is known, and a warning while
+ * The access log: one line per request, a summary of requests refused before their key is known, and a warning while
  * requests are refused for lack of resources. Metrics count the same.
  */
 import { counted } from '../core/plural.ts';
@@ -13,7 +13,7 @@ import type { TallyCounter } from '../observe/tally.ts';
 /** The status that logs show, as nginx's do, for a client that hung up before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Maximum lines per interval for requests that were refused before their key was known. Further requests are only counted. */
+/** Maximum lines per interval for requests refused before their key was known. Further requests are only counted. */
 const REFUSED_LINES = 10;
 /** That interval, in milliseconds. */
 const REFUSED_INTERVAL_MS = 10_000;
@@ -32,11 +32,11 @@ export class AccessLog {
 
   /** Logs a finished request. */
   add(exchange: Exchange): void {
-    // Health checks come every few seconds.
+    // Health checks arrive every few seconds.
     const level = isUnderV1(exchange.path) ? 'info' : 'debug';
     if (!this.#log.isLevelEnabled(level)) return;
     const { error, keyId } = exchange;
-    // Anyone can send such requests, and their lines would fill the disk.
+    // Limited, because anyone can send such requests and fill the disk with log lines.
     if (error === undefined || keyId !== undefined || this.#hasLine(error.code))
       logExchange(this.#log, level, exchange);
   }
@@ -66,7 +66,7 @@ export class AccessLog {
 
 function logExchange(log: Log, level: 'info' | 'debug', exchange: Exchange): void {
   const { requestId, request, keyId, model, ageMs } = exchange;
-  // A client may have put its key into the path by mistake.
+  // Cleaned, because a client may have put arbitrary text, even a key, into the path.
   const path = printableName(exchange.path);
   const method = request.method ?? '';
   const status = statusShown(exchange);
@@ -78,12 +78,12 @@ function logExchange(log: Log, level: 'info' | 'debug', exchange: Exchange): voi
   );
 }
 
-/** Counts a request that has ended, for metrics: its answer, and its refusal if it came without a valid key. */
+/** Counts an ended request, for metrics: its answer, and its refusal if it came without a valid key. */
 export function countExchange(tally: TallyCounter, exchange: Exchange): void {
   if (!isUnderV1(exchange.path)) return;
   tally.countResponse(statusShown(exchange));
   const { error, keyId } = exchange;
-  // Overload is counted where it is noticed, and the rest with its key.
+  // Overload is counted at its source, and other refusals with their key.
   const isCounted = keyId !== undefined || error?.code === 'rate_limited' || error?.code === 'internal_error';
   if (error !== undefined && !isCounted) tally.countRefusal(error.code, error.code, undefined);
 }
@@ -97,7 +97,7 @@ export function logPressure(log: Log, refused: number, cause: Pressure): void {
   log.warn({ refused, cause }, `${refused} requests or connections refused in the last seconds: ${REASONS[cause]}`);
 }
 
-/** Says how many requests a state has cost that cannot be used. */
+/** Logs the number of requests that failed because of an unusable state. */
 export function logFailed(log: Log, failed: number): void {
   log.error({ failed }, `${counted(failed, 'request')} failed in the last seconds, since the state cannot be used`);
 }

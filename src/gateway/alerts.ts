@@ -1,6 +1,6 @@
 /**
- * Shows the thread of alerts what the gateway sees, once a second. The thread does everything else, so
- * that no request waits for it. It runs only while alerts are configured.
+ * Sends an observation to the alerts thread once a second. The thread does all further work, so that no request waits for it. It
+ * runs only if alerts are configured.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker as Thread } from 'node:worker_threads';
@@ -14,42 +14,42 @@ import type { Log } from '../observe/log.ts';
 import { HEALTH_ONLY, MAX_ENDED, type SnapshotQuery, type WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { mergedUpstreams } from './snapshot.ts';
 
-/** The time between two looks. */
+/** Interval of observations. */
 const LOOK_MS = 1_000;
-/** How long the end of the gateway waits for deliveries in flight. The next start sends them again. */
+/** Time limit for deliveries during shutdown. The next start repeats unfinished ones. */
 const CLOSING_MS = 2_000;
 
 export interface AlertSources {
   readonly log: Log;
   snapshots(query: SnapshotQuery): Promise<readonly WorkerSnapshot[]>;
-  /** Why the state cannot be written; undefined while it can. */
+  /** The reason why the state cannot be written; undefined while it can. */
   storageFault(): string | undefined;
-  /** Whether an earlier process, which hands over, may still deliver. */
+  /** Whether an earlier process may still deliver during a handover. */
   readonly hasPredecessor: boolean;
 }
 
 interface Running {
   readonly thread: Thread;
   readonly port: Port<MainCalls, AlertsCalls>;
-  /** Whether it is still at the last look. */
+  /** Whether the last observation is still being handled. */
   isBusy: boolean;
 }
 
 export class AlertWatch {
   readonly #sources: AlertSources;
   #running: Running | undefined;
-  /** As the thread has them. */
+  /** The options in use by the thread. */
   #options: WatcherOptions | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lookedAtMs = Date.now();
-  /** Whether a key was refused for money is asked from this second on. */
+  /** Refusals before this second have been reported. */
   #askedUntilS = 0;
 
   constructor(sources: AlertSources) {
     this.#sources = sources;
   }
 
-  /** Starts the thread, tells it of a change, or ends it. */
+  /** Starts, reconfigures or stops the thread. */
   configure(config: Config): void {
     const options = optionsOf(config);
     if (options.targets.length === 0) void this.close();
@@ -58,7 +58,7 @@ export class AlertWatch {
     this.#options = options;
   }
 
-  /** Waits for what is being delivered, for a moment. */
+  /** Waits for current deliveries within {@link CLOSING_MS}. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const running = this.#running;
@@ -78,7 +78,7 @@ export class AlertWatch {
     const port = new Port<MainCalls, AlertsCalls>(thread, 'the thread of alerts');
     port.serve({ log: (level, message) => log[level](message) });
     this.#running = { thread, port, isBusy: false };
-    // Requests are served without it.
+    // Requests can be served without alerts.
     thread.on('error', (err: Error) => {
       log.error({ err }, 'internal error: the thread of alerts died; no alerts are told until a restart');
       clearInterval(this.#timer);
@@ -92,7 +92,7 @@ export class AlertWatch {
     if (running === undefined || running.isBusy) return;
     running.isBusy = true;
     this.#show(running)
-      // A worker or the thread has ended, and so will this.
+      // Fails if a worker or the thread has died; the gateway is then about to exit.
       .catch(() => {})
       .finally(() => {
         running.isBusy = false;
@@ -120,10 +120,10 @@ function optionsOf({ alerts, node, creditEnforced }: Config): WatcherOptions {
   return { targets, gateway: node, isCreditEnforced: creditEnforced };
 }
 
-/** Keys that were refused for money between two looks and are told, at most. */
+/** Maximum number of refused keys per observation. */
 const MAX_REFUSED = 50;
 
-/** `workers` have the seconds of the last {@link RECENT_S}. */
+/** `workers` must include the last {@link RECENT_S} seconds. */
 function observedUpstreams(workers: readonly WorkerSnapshot[]): ObservedUpstream[] {
   const seconds = workers.flatMap((worker) => worker.seconds);
   return mergedUpstreams(workers).map(({ upstream, provider, requests, failures, last_failure: last }) => {
@@ -131,7 +131,7 @@ function observedUpstreams(workers: readonly WorkerSnapshot[]): ObservedUpstream
     return {
       upstream,
       provider,
-      // The circuit breaker of any worker: of several states a snapshot shows another one.
+      // An open breaker in any worker counts. The merged snapshot may show a worse state instead.
       isOpen: workers.some((worker) =>
         worker.upstreams.some((each) => each.upstream === upstream && each.state === 'open'),
       ),
@@ -144,20 +144,20 @@ function observedUpstreams(workers: readonly WorkerSnapshot[]): ObservedUpstream
   });
 }
 
-/** Whether a request was refused for money in one of the seconds from `sinceS` on. */
+/** Whether a request was refused for money in or after second `sinceS`. */
 function hasRefusedForMoney(workers: readonly WorkerSnapshot[], sinceS: number): boolean {
   return workers.some(({ seconds }) =>
     seconds.some(({ atS, errors }) => atS >= sinceS && MONEY_CODES.some((code) => errors.has(code))),
   );
 }
 
-/** Who was refused for money, by the latest requests that the workers remember. */
+/** Returns recent refusals for money, by key. */
 function refusedForMoney(workers: readonly WorkerSnapshot[]): RefusedForMoney[] {
   const refused = new Map<string, RefusedForMoney>();
   for (const { outcome, key_id: keyId } of workers.flatMap(({ recent }) => recent)) {
     const code = MONEY_CODES.find((each) => each === outcome);
     if (code === undefined) continue;
-    // Credit is missing for all keys alike.
+    // Insufficient credit concerns the whole account, so its refusals are merged.
     const subject = code === 'insufficient_credit' ? code : keyId;
     const before = refused.get(subject);
     if (before === undefined && refused.size >= MAX_REFUSED) continue;

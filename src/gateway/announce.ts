@@ -1,4 +1,4 @@
-/** What the log says at the start: the providers, the account, the address, and what to do next. */
+/** Logs the startup messages: providers, account, address and next steps. */
 import { type Config, isActive } from '../config/config.ts';
 import { formatAddress, isLoopback, originOf } from '../core/address.ts';
 import { formatUsd } from '../core/money.ts';
@@ -47,7 +47,7 @@ function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
   if (!isLoopback(host)) log.warn('other machines can read the metrics: they tell what is spent on which model');
 }
 
-/** Says what a database is believed without a certificate. Whoever may use a folder of sockets is known to the system. */
+/** Warns about database connections without a verified certificate. Unix sockets are protected by file permissions. */
 function announceDatabase({ state }: Config, log: Log): void {
   if (state.kind === 'file') return;
   for (const server of serversOf(state.address)) {
@@ -61,7 +61,7 @@ function announceDatabase({ state }: Config, log: Log): void {
   }
 }
 
-/** Logs which providers are active, why the others are not, and what is odd in the config. */
+/** Logs active providers, inactive ones with the reason, and warnings about the config. */
 export function announceProviders(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn(warning);
   const skipped = skippedParts(config);
@@ -97,7 +97,7 @@ function announceAccount({ balanceNanos, keys }: Gateway['summary'], config: Con
     log.info(`no keys yet: create one with \`${commandLine(['keys', 'create', 'my-app'], config.path)}\``);
 }
 
-/** True if credit is enforced and an active model has a price. */
+/** Whether credit is enforced and an active model has a price. */
 function needsCredit(config: Config): boolean {
   const active = config.providers.filter(isActive);
   return config.creditEnforced && active.some(({ models }) => models.some(({ input, output }) => input + output > 0n));

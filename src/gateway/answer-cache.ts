@@ -1,4 +1,4 @@
-/** The cached answers, for one worker: asks a thread that is started when the first request needs it. Never fails. */
+/** A worker's client of the answer-cache thread, which starts with the first call. Never fails. */
 
 import type { AnswerPlace, CachedAnswer, CacheTerms, Saving } from '../core/cached-answers.ts';
 import { Repeats } from '../core/repeats.ts';
@@ -8,11 +8,11 @@ import type { AnswerCache } from '../proxy/cache.ts';
 import type { CacheCalls } from './cache-thread.ts';
 import { ThreadOnDemand } from './thread-on-demand.ts';
 
-/** How long a request waits for its look-up before it goes to its host, in milliseconds. */
+/** Time limit of a lookup, after which the request is sent to its host, in milliseconds. */
 const FIND_MS = 5_000;
-/** What may wait to be written, in bytes. Where the disk is slower than the hosts, the rest is not kept. */
+/** Maximum size of queued writes, in bytes. If the disk is too slow, further answers are not cached. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** How often failures are reported, in milliseconds. */
+/** Interval of reports about failures, in milliseconds. */
 const REPORT_MS = 60_000;
 
 export class ThreadCache implements AnswerCache {
@@ -24,7 +24,7 @@ export class ThreadCache implements AnswerCache {
     this.#log.warn(`the cache of answers failed ${count} times in a minute: ${this.#lastError}`),
   );
   #waitingBytes = 0;
-  /** A look-up came too late, and is not back yet: until then no request waits for another one. */
+  /** Whether a lookup has timed out and is still running. Until it returns, all requests skip the cache. */
   #isLate = false;
 
   constructor(path: string, log: Log) {
@@ -65,14 +65,14 @@ export class ThreadCache implements AnswerCache {
     this.#later(() => this.#thread.port.call('countSaving', saving));
   }
 
-  /** Writes what is still to be written. */
+  /** Finishes the queued writes. */
   async close(): Promise<void> {
     this.#thread.ref();
     await Promise.all(this.#open);
     await this.#thread.close();
   }
 
-  /** Answers wait for none of it. */
+  /** Writes in the background, so that responses do not wait. */
   #later(write: () => Promise<void>): void {
     const writing = write().catch((error: unknown) => this.#fail(error));
     this.#open.add(writing);

@@ -1,4 +1,4 @@
-/** The thread that looks up and writes cached answers, so that no request waits for their disk. */
+/** Thread that looks up and stores cached answers, so that no request waits for the disk. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { AnswerPlace, CachedAnswer, CacheTerms, Saving } from '../core/cached-answers.ts';
 import { Port } from '../core/port.ts';
@@ -12,7 +12,7 @@ export interface CacheCalls {
 
 const port = new Port<CacheCalls, object>(parentPort as MessagePort, 'the main thread');
 
-/** Undefined until it can be opened. */
+/** Undefined until it could be opened. */
 let file: AnswerFile | undefined;
 
 function withFile<Result>(work: (file: AnswerFile) => Result): Result {

@@ -1,4 +1,4 @@
-/** The certificate of a running gateway: read at the start, with each reload, and whenever its files change. */
+/** The certificate of a running gateway. It is reread with each reload, and when its files change. */
 import { type Certificate, readCertificate, SOON_MS, validityOf, versionOf } from '../config/certificate.ts';
 import type { TlsFiles } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
@@ -6,20 +6,20 @@ import { UserError } from '../core/errors.ts';
 import type { CertificatePair } from '../core/settings.ts';
 import type { Log } from '../observe/log.ts';
 
-/** How often the files are looked at, in milliseconds. By their times: notices of changes miss links and mounts. */
+/** Polling interval of the files' modification times, in milliseconds. File watchers miss changes behind links and mounts. */
 const LOOK_MS = 1_000;
 
 export class ServedCertificate {
   readonly #log: Log;
   #files: TlsFiles;
   #current: Certificate;
-  /** Of the files, when they were last read, and when they were last looked at. */
+  /** Versions of the files at the last read, and at the last poll. */
   #read: string;
   #seen: string;
   #timer: NodeJS.Timeout | undefined;
   #remindAtMs = 0;
 
-  /** Throws a UserError if the files cannot serve. */
+  /** Throws a UserError for unusable files. */
   constructor(files: TlsFiles, log: Log) {
     this.#log = log;
     this.#files = files;
@@ -31,7 +31,7 @@ export class ServedCertificate {
     return this.#current;
   }
 
-  /** Reads these files instead, from now on. Throws a UserError, and changes nothing, if they cannot serve. */
+  /** Switches to other files. Throws a UserError without any change if they are unusable. */
   change(files: TlsFiles): CertificatePair {
     const version = versionOf(files);
     this.#current = readCertificate(files, Date.now());
@@ -41,7 +41,7 @@ export class ServedCertificate {
     return this.#current.pair;
   }
 
-  /** Says until when it is valid; from two weeks before, every day. */
+  /** Logs the date of expiry, and repeats it daily during the last two weeks. */
   announce(): void {
     const nowMs = Date.now();
     const { text, isShort } = validityOf(this.#current, nowMs);
@@ -51,7 +51,7 @@ export class ServedCertificate {
     else this.#log.info(line);
   }
 
-  /** Calls back with each next certificate that the files have. */
+  /** Calls `use` with each new certificate in the files. */
   watch(use: (pair: CertificatePair) => void): void {
     this.#timer = setInterval(() => this.#look(use), LOOK_MS).unref();
   }
@@ -65,7 +65,7 @@ export class ServedCertificate {
     const version = versionOf(this.#files);
     const isSettled = version === this.#seen;
     this.#seen = version;
-    // One of the two may be written before the other, and a file bit by bit.
+    // Waits for two equal polls: the two files may be written one after the other, and in pieces.
     if (!isSettled || version === this.#read) return;
     this.#read = version;
     try {

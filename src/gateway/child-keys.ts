@@ -1,4 +1,4 @@
-/** Keys that a key has made over HTTP, as the thread beside the ledger writes and reads them in the state. */
+/** Creates, reads and deletes the child keys of a key in the state. Runs in a helper thread, on behalf of HTTP requests. */
 import { mintKey } from '../core/api-key.ts';
 import { type Budget, isSamePeriod } from '../core/budgets.ts';
 import { utcMonth } from '../core/clock.ts';
@@ -22,7 +22,7 @@ import {
 } from '../state/keys.ts';
 import type { OpenState } from '../state/state.ts';
 
-/** Whoever has a key that may make others cannot fill the state with them. */
+/** Maximum number of child keys per key, so that its users cannot fill the state. */
 const MOST_CHILDREN = 1_000;
 const FIELDS = ['name', ...TIER_NAMES, 'spend_limit_usd', 'budgets', 'expires_in', 'allowlist', 'cap_output'];
 
@@ -32,10 +32,10 @@ const NAME_TAKEN = 'name: this key has made one of this name already';
 type Asked = Readonly<Record<string, unknown>>;
 type State = Pick<OpenState, 'keys' | 'groups' | 'usage' | 'levels' | 'requests'>;
 
-/** The maximum number of cut answers that the deletion of a key counts. */
+/** Maximum number of truncated responses counted at the deletion of a key. */
 const MOST_CUT = 1_000;
 
-/** Why it would be refused now; undefined if it would not. */
+/** Returns the reason for a refusal; undefined if the request would be accepted. */
 export async function checkChild(
   state: State,
   parentId: string,
@@ -70,7 +70,7 @@ export function answerChild(
   }
 }
 
-/** Makes a key under this one, with limits that are no looser. */
+/** Creates a child key. Its limits must not exceed the limits of the parent. */
 async function createChild(state: State, parentId: string, asked: Asked, tier: Limits): Promise<ChildAnswer> {
   const parent = await parentOf(state, parentId);
   if (parent === undefined) return { kind: 'may_not' };
@@ -84,7 +84,7 @@ async function createChild(state: State, parentId: string, asked: Asked, tier: L
   return { kind: 'done', json: { ...(await shown(change.key, parent, state, tier)), key: secret } };
 }
 
-/** What is asked for, beside the keys that there are. */
+/** Validates a new key against its parent and its siblings. */
 function newChild(asked: Asked, parent: KeyRecord, children: readonly KeyRecord[], tier: Limits): Reading<ChildTerms> {
   const reading = termsOf(asked, parent, tier, Date.now());
   if (!reading.ok) return reading;
@@ -95,8 +95,8 @@ function newChild(asked: Asked, parent: KeyRecord, children: readonly KeyRecord[
 }
 
 /**
- * `name_taken` if there is a child of this name. What others call their keys is none of its business: among the names of
- * all keys it has that of its parent before its own, or where even that is taken the parent's id.
+ * Returns `name_taken` only for a sibling's name, so that a client cannot probe the names of foreign keys. Key names are unique
+ * in the state: a child is stored with its parent's name as a prefix, or with the parent's id if that name is taken, too.
  */
 async function insert(
   state: State,
@@ -135,7 +135,7 @@ async function deleteChild(state: State, parentId: string, id: string, tier: Lim
   return { kind: 'done', json: key.isLeashed ? { ...json, cut_answers: await cutAnswersOf(key, state) } : json };
 }
 
-/** The number of answers that were cut at the maximum that the leash of a key set: its user cannot read the journal. */
+/** Counts the responses truncated by the key's output limit. The user of the key cannot read the journal. */
 async function cutAnswersOf({ id: keyId }: KeyRecord, { requests }: State): Promise<number> {
   const query = { keyId, sinceMs: undefined, errors: false, reason: 'leash_maximum', limit: MOST_CUT } as const;
   return (await requests.list(query)).length;
@@ -163,7 +163,7 @@ interface ChildTerms extends KeyTerms {
   readonly isLeashed: boolean;
 }
 
-/** What is asked for, or what is wrong with it: a field, or a limit that is looser than the parent's. */
+/** Parses the requested terms. Fails with an invalid field, or with a limit above the parent's. */
 function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): Reading<ChildTerms> {
   const fields = new FieldReader(asked);
   const limits = limitsInForce(parent, tier);
@@ -184,7 +184,7 @@ function termsOf(asked: Asked, parent: KeyRecord, tier: Limits, nowMs: number): 
 
 /** Reads the fields of a request for a key. */
 class FieldReader {
-  /** The first that was found. */
+  /** The first problem found. */
   problem: string | undefined;
   readonly #asked: Asked;
 
@@ -195,7 +195,7 @@ class FieldReader {
     if ((asked.name ?? null) === null) this.#fault('name', 'expected a name for the key');
   }
 
-  /** Undefined if it is not there, or is wrong. */
+  /** Returns undefined for a missing or invalid field. */
   read<T>(field: string, reader: Reader<T>, value: unknown = this.#asked[field]): T | undefined {
     if (value === undefined || value === null) return undefined;
     const reading = typeof value === 'string' ? reader(value) : NO_TEXT;
@@ -204,7 +204,7 @@ class FieldReader {
     return undefined;
   }
 
-  /** A whole number up to what the parent has. */
+  /** Reads an integer up to the parent's limit. */
   count(field: string, limit: number): number | undefined {
     const value = this.#asked[field] ?? undefined;
     if (value === undefined) return undefined;
@@ -213,7 +213,7 @@ class FieldReader {
     return undefined;
   }
 
-  /** An amount in USD is a text everywhere: as a number it would have been rounded already. */
+  /** Reads an amount in USD, which must be a string: a JSON number would already be rounded. */
   amount<T>(field: string, reader: Reader<T>, value: unknown = this.#asked[field]): T | undefined {
     if (typeof value !== 'number') return this.read(field, reader, value);
     this.#fault(field, 'expected USD as a string, such as "1.50"');
@@ -260,7 +260,7 @@ const BUDGETS_FORM =
 
 const NO_TEXT = { ok: false, expected: 'expected a string' } as const;
 
-/** What of a new key is looser than its parent's; undefined if nothing is. */
+/** Describes the first term of a new key that exceeds its parent's; undefined if all are within. */
 function looserThan(parent: KeyRecord, child: ChildTerms): string | undefined {
   if (parent.spendLimitNanos !== null && (child.spendLimitNanos ?? 0n) > parent.spendLimitNanos) {
     return `spend_limit_usd: expected at most ${formatUsd(parent.spendLimitNanos)}, the limit of this key`;

@@ -1,4 +1,4 @@
-/** Explains a request where no gateway runs: by the config and the state, as one that starts now would decide. */
+/** Explains a request without a running gateway: decides like a gateway that starts now with this config and state. */
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import type { ExplainQuestion, Explanation } from '../core/explanation.ts';
@@ -13,13 +13,13 @@ import { closeProviders, startProviders } from './providers.ts';
 
 export interface ExplainedHere {
   readonly explanation: Explanation;
-  /** Requests that a crash has left open. The next start charges their holds, and so does this explanation. */
+  /** Requests left open by a crash. The next start charges their holds, so this explanation does the same. */
   readonly interrupted: number;
 }
 
 type State = Pick<OpenState, 'standings' | 'kept' | 'keys' | 'groups' | 'levels'>;
 
-/** `key` is the one of the question. Changes nothing, and asks no provider. */
+/** `key`: the key of the question. Reads only, and contacts no provider. */
 export async function explainHere(
   config: Config,
   state: State,
@@ -48,7 +48,7 @@ export async function explainHere(
   }
 }
 
-/** The levels of a request of the key, from inside out, as they are stored. */
+/** Returns the stored levels of a request, the innermost first. */
 async function levelsOf(
   state: State,
   key: KeyRecord,
@@ -66,7 +66,7 @@ async function levelsOf(
   return found;
 }
 
-/** What it is in; undefined for nothing. */
+/** Returns the parent key or group, if any. */
 async function around(
   { keys, groups }: State,
   owner: KeyRecord | GroupRecord,

@@ -42,9 +42,9 @@ export interface GatewayEvents {
   onFatal(error: Error): void;
 }
 
-/** What is not in the config. */
+/** Options outside of the config. */
 export interface GatewayOptions extends Pick<WorkerParts, 'grace' | 'counter'> {
-  /** Listening sockets that this process has been given, as file descriptors: none, or one for each worker. */
+  /** Descriptors of inherited listening sockets: none, or one per worker. */
   readonly sockets?: readonly number[];
 }
 
@@ -54,9 +54,9 @@ export class Gateway implements HandingOver {
   readonly #log: Log;
   readonly #workers: readonly Worker[];
   readonly ledger: RunningLedger;
-  /** Of a state file; a database knows its gateways. */
+  /** Lock of a state file; undefined for PostgreSQL. */
   #lock: Lock | undefined;
-  /** The process that this one has taken over from, until that ends. */
+  /** The earlier process, until it exits. */
   #predecessor: Predecessor | undefined;
   readonly #metrics: GatewayMetrics | undefined;
   readonly #health: SideServer | undefined;
@@ -65,7 +65,7 @@ export class Gateway implements HandingOver {
   readonly #startedAtMs = Date.now();
   #draining = false;
   #lastSnapshots: readonly WorkerSnapshot[] = [];
-  /** What would happen to a body now. Circuits are those of one worker. */
+  /** Explains the handling of a body. Circuit breakers are those in the first worker. */
   readonly explain = (question: ExplainQuestion) => (this.#workers[0] as Worker).explain(question);
 
   constructor(config: Config, log: Log, { workers, ledger, lock, predecessor, metrics, health, certificate }: Parts) {
@@ -103,17 +103,17 @@ export class Gateway implements HandingOver {
     return (this.#workers[0] as Worker).address;
   }
 
-  /** Where the metrics are; undefined unless they are configured. */
+  /** Address of the metrics, if configured. */
   get metricsAddress(): AddressInfo | undefined {
     return this.#metrics?.address;
   }
 
-  /** Where health checks are answered alone; undefined unless that is configured. */
+  /** Address of the separate health checks, if configured. */
   get healthAddress(): AddressInfo | undefined {
     return this.#health?.address;
   }
 
-  /** What clients are shown; undefined for plain HTTP. */
+  /** Undefined for plain HTTP. */
   get certificate(): ServedCertificate | undefined {
     return this.#certificate;
   }
@@ -123,7 +123,7 @@ export class Gateway implements HandingOver {
     return this.#config;
   }
 
-  /** How many requests are in flight. */
+  /** Returns the number of requests in flight. */
   async inFlight(): Promise<number> {
     return sum(await Promise.all(this.#workers.map((worker) => worker.inFlight())));
   }
@@ -153,7 +153,7 @@ export class Gateway implements HandingOver {
     );
   }
 
-  /** What this process has refused lately. */
+  /** Returns this process's recent refusals. */
   async refusals(query: RefusalQuery): Promise<RefusalPage> {
     return mergedRefusals(await Promise.all(this.#workers.map((worker) => worker.refusals(query))));
   }
@@ -162,15 +162,14 @@ export class Gateway implements HandingOver {
     return mergedRefusedMinutes(await Promise.all(this.#workers.map((worker) => worker.refusedMinutes(keyId))));
   }
 
-  /** Aborts a request in flight. False if no request in flight has this id. */
+  /** Aborts a request in flight. Returns false if the id is unknown. */
   async stopRequest(id: string): Promise<boolean> {
     const found = await Promise.all([...this.#workers, this.#predecessor].map((each) => each?.stopRequest(id)));
     return found.includes(true);
   }
 
   /**
-   * Of all threads that have requests in flight, those of an earlier process included. With a tally
-   * also of those that have ended.
+   * Snapshots of all threads with requests in flight, including an earlier process's. With metrics, also counts of ended threads.
    */
   async snapshots(query: WorkerQuery): Promise<readonly WorkerSnapshot[]> {
     const [own, earlier = []] = await Promise.all([
@@ -180,7 +179,7 @@ export class Gateway implements HandingOver {
     return [...own, ...((query.withTally && this.#metrics?.withEarlier(earlier)) || earlier)];
   }
 
-  /** The counts that the process that takes over goes on from. */
+  /** The final counts, passed to the next process. */
   get lastSnapshots(): readonly WorkerSnapshot[] {
     return this.#lastSnapshots;
   }
@@ -204,8 +203,8 @@ export class Gateway implements HandingOver {
   }
 
   /**
-   * Accepts nothing more: another process does. Resolves when nothing is left to do here, nor in a
-   * process that has handed over to this one; or when no request has come for so long.
+   * Stops accepting connections, because another process does. Resolves when all requests have ended, here and in a process that
+   * handed over to this one, or after `quietMs` without a request.
    */
   async leave(quietMs: number): Promise<void> {
     this.#metrics?.leave();
@@ -216,8 +215,8 @@ export class Gateway implements HandingOver {
   }
 
   /**
-   * Applies a config to new requests; requests in flight keep the one they began with. Throws a
-   * UserError, and changes nothing, if a field has changed that only a restart can apply.
+   * Applies a config to new requests; requests in flight keep their config. Throws a UserError without any change if a changed
+   * field requires a restart.
    */
   async reload(config: Config): Promise<void> {
     assertReloadable(this.#config, config);
@@ -235,10 +234,9 @@ export class Gateway implements HandingOver {
   }
 
   /**
-   * Waits up to `milliseconds` for requests in flight, then aborts and settles the rest, and
-   * closes. Resolves with the number of requests that could not be settled: their holds stay open
-   * in the state file. `beforeUnlock` is called last, while no other gateway can open the state
-   * file yet.
+   * Waits up to `milliseconds` for requests in flight, aborts and settles the rest, and closes. Resolves with the number of
+   * unsettled requests, whose holds stay open in the state file. `beforeUnlock` is called last, before another gateway can open
+   * the state file.
    */
   async stop(milliseconds: number, beforeUnlock = () => {}): Promise<number> {
     this.#draining = true;
@@ -249,7 +247,7 @@ export class Gateway implements HandingOver {
     if (this.#metrics !== undefined) this.#lastSnapshots = await this.snapshots(METRICS_ONLY).catch(() => []);
     this.#closeSides();
     await this.#alerts.close();
-    // Not before all have stopped: a snapshot asks each of them.
+    // A snapshot asks every worker, so all must have stopped before the first is closed.
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.ledger.close();
     beforeUnlock();
@@ -264,7 +262,7 @@ export class Gateway implements HandingOver {
   }
 }
 
-/** Addresses beside the one for clients; undefined unless they are configured. */
+/** Optional listeners in addition to the clients' listener. */
 interface Sides {
   readonly metrics: GatewayMetrics | undefined;
   readonly health: SideServer | undefined;
@@ -278,7 +276,7 @@ interface Parts extends Sides {
   readonly certificate: ServedCertificate | undefined;
 }
 
-/** How long a process that has handed over may take to end after the time for its requests, in milliseconds. */
+/** Additional time for the exit of an earlier process, after the time for its requests, in milliseconds. */
 const PREDECESSOR_GRACE_MS = 10_000;
 
 function sum(numbers: readonly number[]): number {
@@ -286,8 +284,8 @@ function sum(numbers: readonly number[]): number {
 }
 
 /**
- * Starts a gateway, in the place of the one that it takes over from, if there is one. Throws a
- * UserError if it cannot use the state file or the address; nothing is left running then.
+ * Starts a gateway, or takes over from a predecessor. Throws a UserError if the state or the address is unusable, and then leaves
+ * no resources behind.
  */
 export async function startGateway(
   config: Config,
@@ -296,9 +294,9 @@ export async function startGateway(
   options: GatewayOptions = {},
   predecessor?: Predecessor,
 ): Promise<Gateway> {
-  // Before the state is touched: a start that fails for this address leaves nothing behind.
+  // Opens these listeners before the state, so that a failure leaves no trace in the state.
   const sides = await openSides(config, predecessor !== undefined).catch((error) => {
-    // A gateway on this state has the addresses of its config: the way out is then a takeover, not another port.
+    // If a gateway runs on this state, report that instead of the used port: the solution is a takeover.
     if (predecessor === undefined && config.state.kind === 'file') refuseLocked(config.state.path);
     throw error;
   });
@@ -321,7 +319,7 @@ async function openSides({ metrics, health }: Config, isTakenOver: boolean): Pro
   }
 }
 
-/** Not before this process can answer: until then the one before it does. Without the address it serves all the same. */
+/** Takes over the health checks when this process is ready; the earlier one answers until then. A failure is only logged. */
 async function takeOverHealth({ health }: Config, log: Log): Promise<SideServer | undefined> {
   try {
     return health && (await listenForHealth(health, true));
@@ -341,12 +339,13 @@ async function start(
 ): Promise<Gateway> {
   const { log } = openLog;
   if (config.state.kind === 'file') becomeOwner(config.state.path);
-  // By who serves later: root could read files that the owner of the state cannot.
+  // Read with the privileges of the serving user: root could read files that this user cannot.
   const certificate = config.tls && new (await import('./certificate.ts')).ServedCertificate(config.tls, log);
   compileToServe();
   let gateway: Gateway | undefined;
   const outage = new OutageLog(log, config.statePath);
-  // With one worker a thread of its own would cost two messages for each command, and wins nothing: commits wait for no disk.
+  // With one worker and a file the ledger runs in the same thread: commits do not wait for the disk, and a thread costs two
+  // messages per command.
   const place = config.threads === 1 && config.state.kind === 'file' ? 'here' : 'thread';
   const prepare = (isAhead: boolean) =>
     prepareLedger(
@@ -360,7 +359,7 @@ async function start(
         onStorageFault: (message) => outage.fault(message),
         onStorageRecovered: () => outage.end(),
         onStops: (requestIds) => {
-          // A worker that has ended has none in flight.
+          // Fails only for ended workers, which have no requests in flight.
           for (const id of requestIds) gateway?.stopRequest(id).catch(() => {});
         },
         onDeaths: (names, requests) =>
@@ -389,7 +388,7 @@ async function start(
       },
       { place, isAhead },
     );
-  // A ledger's own thread starts while this one loads the HTTP stack, if it needs that.
+  // The ledger thread starts while this thread loads the HTTP stack.
   const workers = config.threads === 1 ? import('./worker.ts') : Promise.resolve();
   const [state] = await Promise.all([
     predecessor === undefined
@@ -428,14 +427,14 @@ function ledgerSettings(config: Config): LedgerSettings {
   return { creditEnforced, journalRetentionMs, ...tier };
 }
 
-/** Fields that only a restart can change, by their names in the config file. */
+/** Fields that require a restart, by their names in the config file. */
 const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) => unknown])[] = [
   ['listen', ({ listen }) => `${listen.host} ${listen.port}`],
-  // Other files are read at once.
+  // Changed certificate files are reloaded without a restart.
   ['tls', ({ tls }) => tls !== undefined],
   ['threads', ({ threads }) => threads],
   ['state', ({ state }) => JSON.stringify(state)],
-  // A gateway that owns its state goes by no name.
+  // The node name has no effect with a state file.
   ['node', ({ state, node }) => (state.kind === 'file' ? undefined : node)],
   ['durability', ({ durability }) => durability],
   ['health', ({ health }) => JSON.stringify(health)],
@@ -443,9 +442,9 @@ const RESTART_FIELDS: readonly (readonly [name: string, read: (config: Config) =
   ['otel', ({ otel }) => JSON.stringify(otel)],
 ];
 
-/** Throws a UserError if a field has changed that only a restart can apply. */
+/** Throws a UserError if a changed field requires a restart. */
 function assertReloadable(current: Config, next: Config): void {
-  // Without a file the defaults apply, but an operator who reloads does not mean those.
+  // A reload after the deletion of the file would apply the defaults, which the operator hardly intends.
   if (current.path !== undefined && next.path === undefined) {
     throw new UserError(`the config file ${current.path} no longer exists; put it back`);
   }

@@ -1,7 +1,4 @@
-/**
- * Which responses hosts keep for whom, and which keys keys have made, for one worker: asks a thread that is started when the
- * first request needs it.
- */
+/** A worker's client of the thread for response ownership and child keys. The thread starts with the first call. */
 import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
 import type { Limits } from '../core/limits.ts';
 import type { StateLocation } from '../core/state-location.ts';
@@ -29,7 +26,7 @@ export class ThreadKeeper implements Keeper {
     return this.#thread.port.call('drop', keyId, responseId);
   }
 
-  /** What is not set of a key is that of the tier. */
+  /** Unset limits of a key default to `tier`. */
   childrenIn(tier: Limits): ChildKeys {
     return {
       check: (parentId, question) => this.#thread.port.call('checkChild', parentId, question, tier),

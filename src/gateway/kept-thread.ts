@@ -1,7 +1,4 @@
-/**
- * The thread that looks up and writes which responses hosts keep for whom, and the keys that keys make, so that no request
- * waits for a lock of the state.
- */
+/** Thread that stores the owners of hosts' stored responses, and child keys, so that no request waits for a lock of the state. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { KeptId, KeptResponse } from '../core/kept-responses.ts';
 import type { Limits } from '../core/limits.ts';
@@ -22,11 +19,11 @@ export interface KeptCalls {
 
 const port = new Port<KeptCalls, object>(parentPort as MessagePort, 'the main thread');
 
-/** Undefined until it can be opened. */
+/** Undefined until it could be opened. */
 let state: Promise<OpenState> | undefined;
 
 async function withState<Result>(work: (state: OpenState) => Promise<Result>): Promise<Result> {
-  // What a power cut takes from here a client is told is not found: that is worth no wait for the disk.
+  // Rows lost in a power failure cause a 404; that does not justify an fsync.
   state ??= openState(workerData as StateLocation, 'crash');
   let opened: OpenState;
   try {

@@ -1,4 +1,4 @@
-/** The keys of a snapshot: what the ledger knows of them, and what the workers have counted. Pure. */
+/** Builds the key rows of a snapshot from the ledger's and the workers' counts. Pure. */
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { formatUsd, type Nanos } from '../core/money.ts';
 import type { LedgerSnapshot } from '../ledger/ledger.ts';
@@ -7,7 +7,7 @@ import { type KeyMinute, mergedKeyMinutes } from '../observe/key-minutes.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import type { KeyActivity } from '../state/nodes.ts';
 
-/** The keys to ask the ledger for: those of a query, and those that may be the busiest. */
+/** Returns the keys to request from the ledger: the keys of the query, and candidates for the busiest. */
 export function keysToAskFor(keyIds: readonly string[], workers: readonly WorkerSnapshot[]): string[] {
   const minutes = [...minutesIn(workers).values()];
   const dearest = minutes
@@ -16,7 +16,7 @@ export function keysToAskFor(keyIds: readonly string[], workers: readonly Worker
   return [...new Set([...keyIds, ...dearest.map(({ keyId }) => keyId)])];
 }
 
-/** `ledger` was asked for {@link keysToAskFor}. */
+/** `ledger`: the result for {@link keysToAskFor}. */
 export function keyRows(
   keyIds: readonly string[],
   workers: readonly WorkerSnapshot[],
@@ -25,7 +25,7 @@ export function keyRows(
   const minutes = minutesIn(workers);
   const wanted = new Set(keyIds);
   const candidates = new Map([...ledger.busiest, ...ledger.keys].map((activity) => [activity.keyId, activity]));
-  // A key that was only refused has done nothing that the ledger remembers.
+  // The ledger has no activity for keys with only refusals.
   for (const keyId of minutes.keys()) {
     if (!candidates.has(keyId)) candidates.set(keyId, { keyId, requests: 0, tokens: 0, open: 0 });
   }

@@ -1,4 +1,4 @@
-/** The metrics of a running gateway: its address for them, and what they show. Loaded only if they are configured. */
+/** The metrics listener of a running gateway and its figures. Loaded only if metrics are configured. */
 import type { AddressInfo } from 'node:net';
 import { Catalog } from '../catalog/catalog.ts';
 import type { Config, MetricsConfig } from '../config/config.ts';
@@ -12,18 +12,18 @@ import { listenForMetrics, serveMetrics } from '../metrics/server.ts';
 import type { WorkerSnapshot } from '../observe/worker-snapshot.ts';
 import { inFlightIn, mergedUpstreams, slowestLoop } from './snapshot.ts';
 
-/** What a page is made of. */
+/** Input of a page. */
 export interface Figures {
   readonly config: Config;
   readonly draining: boolean;
-  /** Those of an earlier process included. */
+  /** Includes the workers of an earlier process. */
   readonly workers: readonly WorkerSnapshot[];
   /** Undefined while the ledger does not answer. */
   readonly account: LedgerSnapshot | undefined;
   readonly storageFault: string | undefined;
 }
 
-/** A worker that has ended, but for what it has counted. */
+/** Snapshot of an ended worker, to carry its counts. */
 const ENDED: WorkerSnapshot = {
   inFlight: 0,
   loopDelay: { p50: 0, p99: 0, max: 0 },
@@ -36,16 +36,16 @@ const ENDED: WorkerSnapshot = {
 };
 
 export class GatewayMetrics {
-  /** In memory that the ledger's thread shares. */
+  /** In memory shared with the ledger thread. */
   readonly ledgerTimes: LedgerTimes = { batch: sharedDurations(DISK_BOUNDS), sync: sharedDurations(DISK_BOUNDS) };
-  /** How often the ledger has come to another state than that of other gateways. */
+  /** Number of state divergences from other gateways. */
   #differences = 0;
   readonly #server: SideServer;
   readonly #labels: Labels;
-  /** What processes have counted that served before this one, as they last told. */
+  /** Last known counts of earlier processes. */
   #earlier: readonly WorkerSnapshot[] = [];
 
-  /** `isTakenOver`: another process listens on the address and will stop. Rejects with a UserError. */
+  /** `isTakenOver`: another process listens on the address and is about to stop. Rejects with a UserError. */
   static async open(config: MetricsConfig, isTakenOver: boolean): Promise<GatewayMetrics> {
     return new GatewayMetrics(await listenForMetrics(config, isTakenOver), config.keyLabels);
   }
@@ -81,8 +81,7 @@ export class GatewayMetrics {
   }
 
   /**
-   * What the threads of an earlier process say now or, where it says nothing, what they had counted:
-   * counters must not fall when it ends.
+   * Adds the counts of earlier processes: current ones, or else the last known. Counters must not decrease when a process exits.
    */
   withEarlier(snapshots: readonly WorkerSnapshot[]): readonly WorkerSnapshot[] {
     const tallies = snapshots.flatMap(({ tally }) => tally ?? []);
@@ -109,7 +108,7 @@ export class GatewayMetrics {
       ledger: this.ledgerTimes,
       differences: state.kind === 'file' ? undefined : this.#differences,
     };
-    // The earlier first: keys that had labels there keep them.
+    // Earlier processes first, so that keys keep their labels.
     const tallies = workers.toReversed().flatMap(({ tally }) => tally ?? []);
     return printPage(figures, tallies, this.#labels);
   }

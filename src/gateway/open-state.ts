@@ -1,4 +1,4 @@
-/** Opens the state of a gateway that starts: for itself, or from the one that it takes over from. */
+/** Opens the state of a starting gateway, or takes it over from a running one. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { readSnapshot } from '../control/client.ts';
@@ -13,25 +13,25 @@ import type { Predecessor } from '../takeover/predecessor.ts';
 
 export interface ServingState {
   readonly ledger: RunningLedger;
-  /** Of a state file; a database knows its gateways. */
+  /** Lock of a state file; undefined for PostgreSQL, where the database registers gateways. */
   readonly lock: Lock | undefined;
-  /** Of listening sockets that were taken over. */
+  /** Descriptors of listening sockets taken over. */
   readonly descriptors: readonly number[];
-  /** If it still has requests in flight. */
+  /** Set while it has requests in flight. */
   readonly predecessor: Predecessor | undefined;
 }
 
 /** Starts the ledger thread; see `prepareLedger`. */
 type PrepareLedger = (isAhead: boolean) => WaitingLedger;
 
-/** Throws a UserError if another gateway runs on the state, or it cannot be used. */
+/** Throws a UserError if another gateway runs on the state, or the state is unusable. */
 export async function openState(
   config: Config,
   prepare: PrepareLedger,
   sockets: readonly number[],
 ): Promise<ServingState> {
   assertOneForEach(config.threads, sockets);
-  // A start that fails for its address must leave no new state file behind.
+  // Checks the address first, so that a failed start does not create a state file.
   if (sockets.length === 0 && (config.state.kind === 'postgres' || !existsSync(config.state.path))) {
     await assertFree(config.listen);
   }
@@ -46,8 +46,8 @@ export async function openState(
 }
 
 /**
- * Throws a UserError if that fails; the running gateway goes on then. If that dies meanwhile, what it
- * has left open is charged as held, as by any start. `workers` is what has to be loaded to serve.
+ * Takes over from a running gateway. On failure throws a UserError, and the running gateway continues. If that gateway dies
+ * during the takeover, its open requests are charged as held, as after a crash. `workers`: the modules required to serve.
  */
 export async function takeOver(
   config: Config,
@@ -65,7 +65,7 @@ export async function takeOver(
     if (!isSame) await assertFree(config.listen);
     const descriptors = await from.takeSockets(isSame ? Math.max(from.greeting.sockets, config.threads) : 0);
     await Promise.all([waiting.loaded, workers]);
-    // Nobody decides from here until the state is open.
+    // From here until the state is open, neither process decides.
     const handover = await from.takeState();
     if (handover === undefined) {
       lock = await lockHandedOver(config.statePath);
@@ -86,7 +86,7 @@ export async function takeOver(
   }
 }
 
-/** Throws a UserError if a gateway answers though its state could be locked: the file of its lock was deleted. */
+/** Throws a UserError if a gateway answers although the state could be locked: its lock file was deleted. */
 async function refuseUnlocked(config: Config): Promise<void> {
   const running = await readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0 });
   if (running === undefined) return;
@@ -95,7 +95,7 @@ async function refuseUnlocked(config: Config): Promise<void> {
   );
 }
 
-/** A socket without a worker would take connections that nobody answers. */
+/** Requires one socket per worker. A socket without a worker would accept connections and never answer. */
 function assertOneForEach(threads: number, sockets: readonly number[]): void {
   if (sockets.length === 0 || sockets.length === threads) return;
   throw new UserError(
@@ -104,7 +104,7 @@ function assertOneForEach(threads: number, sockets: readonly number[]): void {
   );
 }
 
-/** Whether an address in the config is where a gateway listens, or the one that its config names. */
+/** Whether an address in the config equals the gateway's actual address, or the address in its config. */
 function listensAt({ host, port }: ListenAddress, { listen, address }: Greeting): boolean {
   return [listen, address].some((own) => own.host === host && own.port === port);
 }

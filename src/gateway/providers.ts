@@ -1,4 +1,4 @@
-/** Turns the providers of a config into running ones. */
+/** Creates running providers from the config. */
 import { type HttpProviderConfig, isActive, type ProviderConfig, type UpstreamConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import type { UpstreamFacts } from '../observe/monitor.ts';
@@ -12,7 +12,7 @@ import { VertexUpstream } from '../upstream/vertex.ts';
 /** Running providers, by name. */
 export type Providers = ReadonlyMap<string, Provider>;
 
-/** Starts the active providers. Connections are opened when requests need them. `warn` receives warnings of packages. */
+/** Starts the active providers. Connections are opened on demand. `warn` receives warnings of packages. */
 export function startProviders(configs: readonly ProviderConfig[], warn: (line: string) => void = () => {}): Providers {
   return new Map(configs.filter(isActive).map((config) => [config.name, startProvider(config, warn)]));
 }
@@ -21,7 +21,7 @@ export async function closeProviders(providers: Providers): Promise<void> {
   await Promise.all([...providers.values()].map((provider) => provider.close()));
 }
 
-/** The upstreams of all providers and their states, in the order of the config. */
+/** Returns the upstreams of all providers with their states, in config order. */
 export function upstreamsOf(providers: Providers): UpstreamFacts[] {
   return [...providers].flatMap(([provider, { members }]) =>
     members.map(({ name, state }) => ({ provider, name, state })),
@@ -46,7 +46,7 @@ function startProvider(config: ProviderConfig, warn: (line: string) => void): Pr
     case 'mock': {
       const { name, timeouts } = config;
       const upstreams = [{ name, weight: 1, upstream: new MockUpstream(timeouts) }];
-      // A mock fails when a prompt asks it to. That must not open the circuit for other prompts.
+      // The mock fails only on request, which must not open the circuit breaker for other requests.
       return new Provider(upstreams, { onDisconnect: 'abort', tracksHealth: false });
     }
   }

@@ -1,40 +1,36 @@
-/** A worker in a thread of its own, as the main thread sees it. */
+/** The main thread's view of a worker in another thread. */
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
 import type { Worker, WorkerCalls, WorkerParts } from './worker.ts';
 
-/** What a worker's thread is started with. */
+/** Start data of a worker thread. */
 export interface WorkerStart extends Omit<WorkerParts, 'ledger' | 'log' | 'counter'> {
-  /** Its connection to the ledger thread. */
+  /** Connection to the ledger thread. */
   readonly ledger: MessagePort;
 }
 
-/** What the main thread asks of the thread of a worker. */
+/** Calls from the main thread to a worker thread. */
 export interface ThreadCalls extends WorkerCalls {
-  /** The first call. Rejects with a UserError if it cannot listen on the address. */
+  /** The first call. Rejects with a UserError if the worker cannot listen. */
   listen(): Promise<AddressInfo>;
 }
 
-/** What the thread tells the main thread. */
+/** Calls from a worker thread to the main thread. */
 export interface MainCalls {
-  /** Lines for the log of the process, each with its line break. */
+  /** Log lines, each with its line break. */
   log(lines: string): void;
 }
 
 export interface RemoteWorkerEvents {
-  /** Lines for the log of the process. */
+  /** Log lines of the thread. */
   onLog(lines: string): void;
-  /**
-   * The thread died of an internal error. The holds of its requests stay open in the state file.
-   */
+  /** The thread died of an internal error. The holds of its requests stay open in the state file. */
   onDeath(error: Error): void;
 }
 
-/**
- * Starts a worker in a thread of its own. Throws a UserError if it cannot listen on the address.
- */
+/** Starts a worker in a new thread. Throws a UserError if it cannot listen. */
 export async function startRemoteWorker(start: WorkerStart, { onLog, onDeath }: RemoteWorkerEvents): Promise<Worker> {
   const thread = startThread('gateway/worker-thread', { workerData: start, transferList: [start.ledger] });
   const port = new Port<MainCalls, ThreadCalls>(thread, 'the thread of a worker').serve({ log: onLog });

@@ -1,4 +1,4 @@
-/** Runs a gateway from start to exit, and passes on the signals of its process. */
+/** Runs a gateway from start to exit, and handles the signals of its process. */
 import type { Config } from '../config/config.ts';
 import { askToHandOver } from '../control/client.ts';
 import { meetingPath, socketPathOf } from '../control/protocol.ts';
@@ -11,25 +11,25 @@ import { startGateway } from './gateway.ts';
 import { Service } from './service.ts';
 import { notify, takeSockets } from './systemd.ts';
 
-/** How often it is looked whether npm has ended: to read the id of the parent is one system call. */
+/** Polling interval of the parent process id, which costs one system call. */
 const PARENT_CHECK_MS = 250;
 
 export interface RunOptions {
-  /** Reads the config again for a reload. */
+  /** Rereads the config for a reload. */
   readConfig(): Config;
-  /** Whether to take over from a gateway that runs on the same state. */
+  /** Whether to take over from the gateway that runs on the same state. */
   readonly takeover: boolean;
 }
 
 /**
- * Runs a gateway until a signal or the control socket stops it. Resolves with the exit status. Throws a
- * UserError if the gateway cannot start.
+ * Runs a gateway until a signal or a control command stops it. Resolves with the exit status. Throws a UserError if it cannot
+ * start.
  */
 export async function runGateway(config: Config, openLog: OpenLog, options: RunOptions): Promise<number> {
   const { log } = openLog;
   const exit = Promise.withResolvers<number>();
   process.on('uncaughtException', (error) => {
-    // Before the log line: logging may be what failed.
+    // Set the status before logging, because logging may be the cause.
     exit.resolve(1);
     log.fatal({ err: error }, 'internal error');
   });
@@ -42,7 +42,7 @@ export async function runGateway(config: Config, openLog: OpenLog, options: RunO
     exit.resolve(1);
   };
   const predecessor = options.takeover ? await findPredecessor(config, log) : undefined;
-  // To end by a signal with the state of the other process would take it from both.
+  // Exiting in the middle of a takeover would lose the state for both processes, so signals are deferred.
   const early = predecessor && new EarlySignals();
   const gateway = await startGateway(config, openLog, { onFatal }, { sockets }, predecessor);
   const service = new Service(gateway, log, options.readConfig, exit.resolve);
@@ -66,7 +66,7 @@ function passSignals(service: Service): void {
   process.on('SIGHUP', () => void service.reload().catch(() => {}));
 }
 
-/** Remembers a signal to stop until there is a gateway that can. */
+/** Records a stop signal until the gateway can handle it. */
 class EarlySignals {
   #first: NodeJS.Signals | undefined;
   readonly #note = (signal: NodeJS.Signals) => {
@@ -84,7 +84,7 @@ class EarlySignals {
   }
 }
 
-/** The gateway that runs on the same state, once it has agreed to hand over. Throws a UserError if it does not. */
+/** Asks the gateway on the same state to hand over. Throws a UserError if it refuses. */
 async function findPredecessor(config: Config, log: Log): Promise<Predecessor | undefined> {
   const path = socketPathOf(config);
   const greeting = await askToHandOver(path, OFFER);
@@ -98,10 +98,9 @@ async function findPredecessor(config: Config, log: Log): Promise<Predecessor | 
 }
 
 /**
- * Calls `onGone` once the parent process is gone, if npm or npx started this one. They run it in a
- * shell, and a SIGTERM ends npm and that shell without reaching what runs in it. The system then
- * gives the process another parent, which is what is watched: stdin may stay open, and a process
- * without npm may outlive the shell that started it on purpose.
+ * Calls `onGone` when the parent process has exited, if npm or npx started this process. They run it in a shell, and a SIGTERM
+ * kills npm and the shell without reaching this process, which the system then gives another parent. Therefore the parent id is
+ * polled. An open stdin proves nothing, and processes started without npm may outlive their shell on purpose.
  */
 function watchNpm(onGone: () => void): void {
   if (!isUnderNpm) return;

@@ -1,4 +1,4 @@
-/** What a config serves: its models, and the providers that were left out. */
+/** Lists the models of a config, and its inactive providers. */
 import { Catalog, type Model } from '../catalog/catalog.ts';
 import { mediaPricesOf } from '../catalog/media.ts';
 import { unitPricesOf } from '../catalog/units.ts';
@@ -7,7 +7,7 @@ import type { ModelRow, SkippedRow } from '../control/protocol.ts';
 import { formatUsd } from '../core/money.ts';
 import { clientDialects } from '../proxy/list-models.ts';
 
-/** The models of a config, with their prices and whether they can be called. */
+/** Returns the models with their prices and availability. */
 export function modelRows({ providers, aliases }: Config): ModelRow[] {
   const catalog = new Catalog(providers, aliases);
   return catalog.models.map((model) => ({
@@ -29,7 +29,7 @@ function priceOf(model: Model, kind: 'input' | 'cachedInput' | 'output'): string
   return model.isWithoutTokenPrices ? null : formatUsd(model[kind]);
 }
 
-/** Inactive providers, and the inactive upstreams of active ones. */
+/** Returns inactive providers, and the inactive upstreams of active providers. */
 export function skippedParts({ providers }: Config): SkippedRow[] {
   return providers
     .flatMap<{ name: string; missingVariable: string | undefined }>((each) =>

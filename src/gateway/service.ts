@@ -1,4 +1,6 @@
-/** What an operator can ask of a running gateway, by signals and through the control socket: figures, reloads, a handover, an end. */
+/**
+ * Handles an operator's commands to a running gateway, by signals and over the control socket: status, reload, handover, stop.
+ */
 
 import type { Config } from '../config/config.ts';
 import {
@@ -30,32 +32,31 @@ const NOT_FOR_POSTGRES =
   'a gateway on PostgreSQL does not hand over; start another one with a `node:` name and a `listen:` address of its own, then stop this one';
 
 /**
- * After a handover, how long requests in flight may take: they delay nothing, since the next process
- * serves already. In milliseconds.
+ * Time limit of requests in flight after a handover, in milliseconds. It is long: the next process already serves new requests.
  */
 const LONGEST_REQUEST_MS = 3_600_000;
 
 /**
- * Ctrl-C reaches every process of the terminal, and npm passes its signal on to us as well. Within
- * this time after the first signal, a second one is that copy.
+ * Ctrl-C signals all processes of the terminal, and npm forwards its own copy. A second signal within this time after the first
+ * is treated as that copy.
  */
 const NPM_COPY_MS = 500;
 
-/** A running gateway under the control of its operator. */
+/** A running gateway controlled by its operator. */
 export class Service implements ControlHandlers {
   readonly #gateway: Gateway;
   readonly #log: Log;
   readonly #readConfig: () => Config;
   readonly #exit: (status: number) => void;
   #isShuttingDown = false;
-  /** Resolves when it is known whether another process has taken over; undefined until one asks. */
+  /** Resolves with the outcome of a handover; undefined before one. */
   #handover: Promise<void> | undefined;
   #successor: Successor | undefined;
   #successorPid = 0;
   #isLeaving = false;
-  /** Whether the process that took over has ended before this one. */
+  /** Whether the next process exited before this one. */
   #isLost = false;
-  /** After a handover: resolves with the time that requests in flight have left. */
+  /** Resolves with the remaining time of requests in flight after a handover. */
   readonly #hurry = Promise.withResolvers<number>();
   #stoppedAtMs = 0;
   #control: ControlServer | undefined;
@@ -75,7 +76,7 @@ export class Service implements ControlHandlers {
       await control.listen();
       this.#control = control;
     } catch (error) {
-      // Requests can be served without it.
+      // Requests can be served without a control socket.
       this.#log.error({ err: error }, `${(error as Error).message}; status, reload and tui cannot reach this gateway`);
     }
   }
@@ -156,7 +157,7 @@ export class Service implements ControlHandlers {
   async #handOver(meeting: Meeting): Promise<void> {
     try {
       this.#successor = await Successor.meet(meeting, this.#gateway, {
-        // The next process opens its own at the same path.
+        // The next process opens its own socket at the same path.
         onDecided: () => this.#control?.close(),
         onServing: () => void this.#leave(),
         onLost: () => this.#onLost(),
@@ -169,14 +170,14 @@ export class Service implements ControlHandlers {
     }
   }
 
-  /** Ends this process once its requests have ended. */
+  /** Exits after the last request. */
   async #leave(): Promise<void> {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     const { drainMs } = this.#gateway.config.timeouts;
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`handed over: ending once ${requests} in flight have ended`);
-    // Before this process ends: systemd would take the end of the service's process for the end of the service.
+    // Notify before exiting: systemd would treat the exit of the main process as the end of the service.
     const told = this.#isLost ? undefined : notify({ mainPid: this.#successorPid }, this.#log);
     const left = this.#gateway.leave(drainMs).then(() => drainMs);
     const late = setTimeout(() => this.#hurry.resolve(0), LONGEST_REQUEST_MS);
@@ -186,7 +187,7 @@ export class Service implements ControlHandlers {
     this.#finish(this.#stopGateway(milliseconds));
   }
 
-  /** The process that has taken over has ended first, and nobody decides for this one any more. */
+  /** The next process exited first, so this one has no decider. */
   #onLost(): void {
     this.#isLost = true;
     this.#log.error('the process that took over has ended: the next start will charge requests in flight their holds');
@@ -203,7 +204,7 @@ export class Service implements ControlHandlers {
     this.stop('drain');
   }
 
-  /** `cause` is the name of a signal, or what else stops the gateway. */
+  /** `cause`: the name of a signal, or another reason. */
   stop(cause: string): void {
     if (this.#isShuttingDown) {
       if (isUnderNpm && performance.now() - this.#stoppedAtMs < NPM_COPY_MS) return;
@@ -240,7 +241,7 @@ export class Service implements ControlHandlers {
   }
 
   async #stopGateway(milliseconds: number): Promise<number> {
-    // The socket goes before the lock: the next gateway creates its own at the same path.
+    // Closes the socket before the lock is released, because the next gateway creates its own at the same path.
     const unsettled = await this.#gateway.stop(milliseconds, () => {
       if (this.#successor === undefined) this.#control?.close();
     });

@@ -30,11 +30,11 @@ export interface SnapshotParts {
   readonly startedAtMs: number;
   readonly draining: boolean;
   readonly workers: readonly WorkerSnapshot[];
-  /** The threads of the process that this one has taken over from; undefined once that has ended. */
+  /** The threads of the earlier process, until it exits. */
   readonly earlier: { readonly pid: number; readonly workers: readonly WorkerSnapshot[] } | undefined;
-  /** With the keys of `keysToAskFor`. Undefined while the ledger does not answer. */
+  /** Contains the keys of `keysToAskFor`. Undefined while the ledger does not answer. */
   readonly ledger: LedgerSnapshot | undefined;
-  /** Why the state file cannot be written at the moment; undefined while it can. */
+  /** The reason why the state file cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;
 }
 
@@ -93,7 +93,7 @@ export function slowestLoop(workers: readonly WorkerSnapshot[]): Snapshot['loop_
   };
 }
 
-/** The health of each upstream over all workers, in the order of the config. */
+/** Merges the health of each upstream over all workers, in config order. */
 export function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHealth[] {
   const sums = new Map<string, UpstreamHealth>();
   for (const each of workers.flatMap(({ upstreams }) => upstreams)) {
@@ -103,7 +103,7 @@ export function mergedUpstreams(workers: readonly WorkerSnapshot[]): UpstreamHea
   return [...sums.values()];
 }
 
-/** The states of an upstream, the worst first. */
+/** States of an upstream, the worst first. */
 const STATES: readonly UpstreamState[] = ['backing_off', 'open', 'half_open', 'closed'];
 
 function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
@@ -111,7 +111,7 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
   return {
     provider: a.provider,
     upstream: a.upstream,
-    // Each worker has circuit breakers of its own. The worst state is shown.
+    // Each worker has its own circuit breakers. The worst state is shown.
     state: STATES.find((state) => a.state === state || b.state === state) ?? a.state,
     in_flight: a.in_flight + b.in_flight,
     requests: a.requests + b.requests,
@@ -123,7 +123,7 @@ function mergedHealth(a: UpstreamHealth, b: UpstreamHealth): UpstreamHealth {
   };
 }
 
-/** Step by step: all workers have the same clock. */
+/** Adds time slots one by one, because all workers use the same clock. */
 function mergedFirstBytes({ first_bytes: a }: UpstreamHealth, { first_bytes: b }: UpstreamHealth) {
   const known = a ?? b;
   if (known === undefined) return {};

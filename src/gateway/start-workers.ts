@@ -1,4 +1,4 @@
-/** Starts the workers of a gateway: one in this thread, or several in threads of their own. */
+/** Starts a single worker in this thread, or several in their own threads. */
 import type { Config } from '../config/config.ts';
 import { assertFree } from '../http/address.ts';
 import { lockPort, type PortLock } from '../http/port-lock.ts';
@@ -8,14 +8,11 @@ import { startRemoteWorker } from './remote-worker.ts';
 import type { Worker, WorkerParts } from './worker.ts';
 
 interface WorkersOptions extends Pick<WorkerParts, 'certificate' | 'grace' | 'counter'> {
-  /** Of sockets that listen already; empty if the address is free. */
+  /** Descriptors of listening sockets; empty to open the configured address. */
   readonly descriptors: readonly number[];
 }
 
-/**
- * A single worker runs in this thread. Several have threads of their own; this one then handles
- * signals and the log.
- */
+/** Starts the workers. With several, this thread handles only signals and the log. */
 export async function startWorkers(
   config: Config,
   ledger: RunningLedger,
@@ -31,8 +28,8 @@ export async function startWorkers(
       return [await startWorker({ config, certificate, ledger: ledger.client, log, grace, counter, descriptors })];
     }
     let { listen } = config;
-    // A single listener fails if the port is taken. Several share the port with SO_REUSEPORT, so
-    // none would notice.
+    // A single listener fails if the port is in use. Several share it with SO_REUSEPORT, which would also share it with another
+    // gateway, so the port is locked and checked first.
     if (listen.port !== 0 && descriptors.length === 0) {
       portLock = await lockPort(listen);
       await assertFree(listen);
@@ -42,7 +39,7 @@ export async function startWorkers(
       const start = { config: { ...config, listen }, certificate, ledger: ledger.connect(), grace, descriptors: own };
       const worker = await startRemoteWorker(start, { onLog: write, onDeath });
       workers.push(worker);
-      // If the system chose the port, the other workers share it.
+      // The other workers share a port assigned by the system.
       listen = { ...listen, port: worker.address.port };
     }
     return workers;

@@ -1,20 +1,19 @@
-/** What systemd and the gateway tell each other: sockets that it passes (sd_listen_fds), and states (sd_notify). */
+/** Communication with systemd: receives sockets (sd_listen_fds), and sends state changes (sd_notify). */
 import { execFile } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 import { UserError } from '../core/errors.ts';
 import type { Log } from '../observe/log.ts';
 
-/** The first file descriptor that systemd passes. */
+/** First file descriptor passed by systemd. */
 const FIRST_FD = 3;
-/** More than a machine has cores. */
+/** Upper bound, above the number of cores of any machine. */
 const MAX_SOCKETS = 1024;
-/** What a socket unit says; a unit without it passes none. */
+/** Variables set by socket activation. */
 const LISTEN_VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES'];
 
 /**
- * The listening sockets that systemd has passed to this process, as file descriptors: none if it has not, or if they are meant
- * for another process. Takes their variables out of the environment, so that no child takes the sockets for its own. Throws a
- * UserError if what was passed cannot be sockets.
+ * Returns the descriptors of the listening sockets passed by systemd to this process, if any. Removes the variables from the
+ * environment, so that child processes do not use the sockets. Throws a UserError for invalid values.
  */
 export function takeSockets(environment: NodeJS.ProcessEnv, pid: number): readonly number[] {
   const { LISTEN_PID: forPid, LISTEN_FDS: count } = environment;
@@ -39,28 +38,28 @@ function isSocket(fd: number): boolean {
   }
 }
 
-/** What systemd is told, of a service with `Type=notify`. */
+/** State changes of a service with `Type=notify`. */
 export interface Notification {
-  /** Requests are served from now on. */
+  /** The gateway serves requests. */
   readonly ready?: true;
   /** The process is shutting down. */
   readonly stopping?: true;
-  /** The process that is the service from now on. */
+  /** The new main process of the service. */
   readonly mainPid?: number;
 }
 
-/** Sending takes milliseconds: this is for a systemd that does not answer. */
+/** Time limit for an unresponsive systemd. Sending normally takes milliseconds. */
 const NOTIFY_TIMEOUT_MS = 5_000;
 
 /**
- * Tells systemd a state, if it has asked for that. Node has no datagram sockets of the Unix kind, so systemd's own program sends
- * it. What goes wrong is logged: requests can be served all the same. Never rejects.
+ * Notifies systemd if it has set NOTIFY_SOCKET. Node has no Unix datagram sockets, so this runs `systemd-notify`. Failures are
+ * logged, because requests can still be served. Never rejects.
  */
 export function notify(notification: Notification, log: Log, environment = process.env): Promise<void> {
   const { NOTIFY_SOCKET, PATH } = environment;
   if (NOTIFY_SOCKET === undefined) return Promise.resolve();
   const fields = fieldsOf(notification);
-  // The secrets in the environment are none of its business.
+  // Passes only the required variables, because the environment contains secrets.
   const options = { env: { NOTIFY_SOCKET, PATH }, timeout: NOTIFY_TIMEOUT_MS };
   return new Promise((resolve) => {
     execFile('systemd-notify', fields, options, (error, _, stderr) => {

@@ -1,4 +1,6 @@
-/** A thread that starts with the first call, and with the next one after its end. It keeps no process alive by itself. */
+/**
+ * A thread that starts with the first call, and restarts with the first call after its death. It does not keep the process alive.
+ */
 import type { Worker } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
@@ -14,7 +16,7 @@ export class ThreadOnDemand<Calls extends object> {
   readonly #workerData: unknown;
   #running: Running<Calls> | undefined;
 
-  /** `title` names it in errors. */
+  /** `title`: the thread's name in errors. */
   constructor(module: Parameters<typeof startThread>[0], title: string, workerData: unknown) {
     this.#module = module;
     this.#title = title;
@@ -26,7 +28,7 @@ export class ThreadOnDemand<Calls extends object> {
     return this.#running.port;
   }
 
-  /** From now on the process waits for it. */
+  /** Makes the process wait for the thread. */
   ref(): void {
     this.#running?.thread.ref();
   }
@@ -41,7 +43,7 @@ export class ThreadOnDemand<Calls extends object> {
     thread.on('exit', () => {
       if (this.#running?.thread === thread) this.#running = undefined;
     });
-    // Last, since listening for messages refs the thread again.
+    // Must be last: adding a message listener refs the thread again.
     thread.unref();
     return { thread, port };
   }

@@ -1,4 +1,4 @@
-/** Makes a worker's traces from the config. Loaded only if they are configured. */
+/** Creates a worker's tracer from the config. Loaded only if tracing is configured. */
 import type { Config, OtelConfig, ProviderConfig } from '../config/config.ts';
 import { VERSION } from '../core/program.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -7,13 +7,13 @@ import type { Log } from '../observe/log.ts';
 import { addressOf, type TracedHost } from '../tracing/host.ts';
 import { Tracer } from '../tracing/tracer.ts';
 
-/** What a worker does with its traces. */
+/** Tracing of a worker's requests. */
 export interface Traces {
-  /** Traces a request while it is served. `route` is undefined if there is no such path. */
+  /** Traces a request while `serve` runs. `route` is undefined for an unknown path. */
   trace(exchange: Exchange, route: Route | undefined, serve: () => Promise<void>): Promise<void>;
-  /** Requests go to the upstreams of this config. */
+  /** Applies the upstreams of a config. */
   know(config: Config): void;
-  /** Exports what is left, for that long at most. */
+  /** Exports the queue within the time limit. */
   close(milliseconds: number): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function openTraces({ node }: Config, { url, headers, attributes, sampleR
   };
 }
 
-/** Only one path has a part that varies. */
+/** Returns the path template. Only two routes have a variable part. */
 function templateOf(route: Route, path: string): string {
   if (route.kind === 'kept_response') return '/v1/responses/{response}';
   return route.kind === 'show_model' ? '/v1/models/{model}' : path;

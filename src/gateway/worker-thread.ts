@@ -1,4 +1,4 @@
-/** The entry point of a worker's thread. */
+/** Entry point of a worker thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { connectLedger } from '../ledger/calls.ts';
@@ -9,7 +9,7 @@ import { startWorker } from './worker.ts';
 function main(parent: MessagePort, { ledger, ...start }: WorkerStart): void {
   const port = new Port<ThreadCalls, MainCalls>(parent, 'the main thread');
   const { log, flush } = forwardedLog(start.config.logLevel, (lines) => port.tell('log', lines));
-  // Whoever gets a reply can rely on the log being complete up to it.
+  // Flushes the log before each reply, so that the log is complete up to the reply.
   const serve = (served: Partial<ThreadCalls>) => port.serve(served, flush);
   serve({
     listen: async () => {

@@ -1,7 +1,4 @@
-/**
- * A worker: everything that serves requests in one thread, wired together. It keeps nothing of a
- * request that has ended.
- */
+/** A worker: all parts that serve requests in one thread. Its memory holds no data of finished requests, except counters. */
 
 import type { AddressInfo } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
@@ -41,42 +38,41 @@ import { ThreadKeeper } from './keeper.ts';
 import { closeProviders, type Providers, startProviders, upstreamsOf } from './providers.ts';
 import type { Traces } from './tracing.ts';
 
-/** How long aborted requests may take to settle once the drain time is over, in milliseconds. */
+/** Time limit for the settlement of aborted requests after the drain time, in milliseconds. */
 const ABORT_GRACE_MS = 2_000;
-/** How long the last traces may take to be exported, in milliseconds. */
+/** Time limit for the export of the last traces, in milliseconds. */
 const EXPORT_GRACE_MS = 2_000;
 
-/** What serves requests, in this thread or in one of its own. */
+/** Calls to a worker, in this thread or in its own. */
 export interface WorkerCalls {
-  /** How many requests are in flight. */
+  /** Returns the number of requests in flight. */
   inFlight(): Promise<number>;
   snapshot(query: WorkerQuery): Promise<WorkerSnapshot>;
-  /** What would happen to a body now. */
+  /** Explains the handling of a body without sending it. */
   explain(question: ExplainQuestion): Promise<Explanation>;
-  /** Aborts a request in flight. False if this worker has no request in flight with this id. */
+  /** Aborts a request in flight. Returns false if this worker has none with this id. */
   stopRequest(id: string): Promise<boolean>;
-  /** What this worker has refused lately. */
+  /** Returns this worker's recent refusals. */
   refusals(query: RefusalQuery): Promise<RefusalPage>;
   refusedMinutes(keyId: string): Promise<readonly RefusedMinutes[]>;
-  /** Applies a config to new requests. Requests in flight keep the config that they began with. */
+  /** Applies a config to new requests. Requests in flight keep their config. */
   reload(config: Config): Promise<void>;
-  /** Shows it to new connections. Only for a worker that was started with one. */
+  /** Uses a certificate for new connections. Only for workers started with TLS. */
   showCertificate(certificate: CertificatePair): Promise<void>;
   /**
-   * Accepts nothing new, waits up to `milliseconds` for requests in flight, then aborts and settles
-   * the rest. Resolves with the number of requests that could not be settled: their holds stay open
-   * in the state file.
+   * Stops accepting requests, waits up to `milliseconds` for requests in flight, then aborts and settles the rest. Resolves with
+   * the number of unsettled requests, whose holds stay open in the state file.
    */
   stop(milliseconds: number): Promise<number>;
-  /** The sockets that it listens with. */
+  /** Returns the worker's listening sockets. */
   sockets(): Promise<readonly ListeningSocket[]>;
-  /** Accepts nothing more: another process does. Resolves when nothing is left to do; see `Listener.leave`. */
+  /** Stops accepting connections, because another process does. Resolves when all requests have ended; see `Listener.leave`. */
   leave(quietMs: number): Promise<void>;
 }
 
 export interface Worker extends WorkerCalls {
   readonly address: AddressInfo;
-  /** Frees what is left after `stop`. Until then a snapshot can be taken. */
+  /** Frees the remaining resources after `stop`. Snapshots work until then. */
   close(): Promise<void>;
 }
 
@@ -87,24 +83,21 @@ export interface WorkerParts {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly grace?: GracePeriods | undefined;
-  /** Counts tokens in place of one of its own. Whoever made it closes it. */
+  /** Shared token counter, used instead of an own one. Its creator closes it. */
   readonly counter?: TokenCounter | undefined;
-  /** Of sockets that listen already, to be used in place of the config's address. */
+  /** Descriptors of listening sockets, used instead of the config's address. */
   readonly descriptors?: readonly number[] | undefined;
 }
 
-/** How long to wait for work that only a slow machine delays, in milliseconds. */
+/** Time limits for work that is slow only on a busy machine, in milliseconds. */
 export interface GracePeriods {
-  /** For a token count. */
+  /** Limit of a token count. */
   readonly countMs?: number;
-  /** For aborted requests to settle after the drain time. */
+  /** Limit of the settlement of aborted requests. */
   readonly abortMs?: number;
 }
 
-/**
- * Starts a worker in this thread. Throws a UserError if it cannot listen on the address; nothing is
- * left running then.
- */
+/** Starts a worker in this thread. Throws a UserError if it cannot listen, and then leaves no resources behind. */
 export async function startWorker(parts: WorkerParts): Promise<Worker> {
   const { config, log } = parts;
   const traces = config.otel && (await import('./tracing.ts')).openTraces(config, config.otel, log);
@@ -113,10 +106,10 @@ export async function startWorker(parts: WorkerParts): Promise<Worker> {
   return worker;
 }
 
-/** How often it is reported how many requests the state has failed, in milliseconds. */
+/** Interval of reports about requests that failed because of the state, in milliseconds. */
 const FAILED_REPORT_MS = 5_000;
 
-/** What is built from one config. A request uses the same setup from its beginning to its end. */
+/** Objects built from one config. A request uses the same setup from start to end. */
 interface Setup {
   readonly pipeline: Pipeline;
   readonly providers: Providers;
@@ -132,19 +125,19 @@ class LocalWorker implements Worker {
   readonly #abortGraceMs: number;
   readonly #loopDelay = new LoopDelayMeter();
   readonly #monitor: Monitor;
-  /** Undefined unless metrics are configured. */
+  /** Undefined without metrics. */
   readonly #tally: TallyCounter | undefined;
-  /** Undefined unless traces are configured. */
+  /** Undefined without tracing. */
   readonly #traces: Traces | undefined;
   readonly #bodies = new BodyLimiter();
   readonly #paces = new ModelPaces();
   readonly #keeper: ThreadKeeper;
   readonly #cache: ThreadCache;
   readonly #listener: Listener;
-  /** Requests that the state has failed. */
+  /** Requests that failed because of the state. */
   readonly #failed = new Repeats<'state'>(FAILED_REPORT_MS, (count) => logFailed(this.#log, count));
   #current: Setup;
-  /** The setups of earlier configs that still have requests in flight. */
+  /** Setups of earlier configs with requests in flight. */
   readonly #previous = new Set<Setup>();
   #address: AddressInfo | undefined;
 
@@ -243,16 +236,16 @@ class LocalWorker implements Worker {
     const idle = this.#listener.drain();
     const setups = [...this.#previous, this.#current];
     const settlements = () => Promise.all(setups.map(({ pipeline }) => pipeline.settled()));
-    // An answer may still be read though its client has hung up.
+    // A settlement may follow the hang-up of the client, so waiting for connections is not enough.
     if (!(await isDoneWithin(idle.then(settlements), milliseconds))) {
       for (const { pipeline } of setups) pipeline.abortAll();
       await isDoneWithin(idle, this.#abortGraceMs);
     }
     this.#listener.close();
-    // A request may still be settling after its connection has closed.
+    // A request may be settling after its connection has closed.
     const settled = settlements();
     const isSettled = await isDoneWithin(settled, this.#abortGraceMs);
-    // Requests that wait for a token count are settled by their estimates.
+    // Without the counter, requests that wait for a token count are settled by their estimates.
     if (this.#ownsCounter) await this.#counter.close();
     if (!isSettled) await isDoneWithin(settled, this.#abortGraceMs);
     const unsettled = setups.reduce((sum, { pipeline }) => sum + pipeline.unsettled, 0);
@@ -348,7 +341,7 @@ class LocalWorker implements Worker {
   }
 }
 
-/** By the names of their dialects. */
+/** Error formats by dialect name. */
 const FORMATS: ReadonlyMap<string, ErrorFormat> = new Map(
   Object.entries(DIALECTS).map(([name, dialect]) => [
     name,
@@ -378,7 +371,7 @@ function listenerSettings(config: Config): ListenerSettings {
   };
 }
 
-/** Of one thread: the kernel spreads connections over those that share the port. */
+/** Returns the limits of one thread: the kernel distributes connections among the threads that share the port. */
 function connectionLimits({ maxConnections, maxPerSource, threads }: Config): ConnectionLimits {
   const room = roomForConnections(maxConnections, threads);
   const perSource = maxPerSource === 'half' ? room / 2 : maxPerSource;
