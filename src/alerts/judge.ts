@@ -110,7 +110,9 @@ interface Share {
   readonly limitNanos: Nanos;
 }
 
-/** Reports the highest threshold reached, once per span. Re-arms thresholds after the share has fallen {@link SLACK} below them. */
+/**
+ * Reports the highest threshold reached, once per span. Re-arms thresholds after the share has fallen {@link SLACK} below them.
+ */
 function judgeShare(
   { subject, span, spentNanos, limitNanos }: Share,
   marks: Marks,

@@ -100,7 +100,10 @@ export class Watcher {
     return judgeRefusals(refused, marks, nowMs, (keyId) => names.get(keyId));
   }
 
-  /** Queues alerts, the most severe first. Alerts above the rate limit keep their marks unchanged, so the next call judges them again. */
+  /**
+   * Queues alerts, the most severe first. Alerts above the rate limit keep their marks unchanged, so the next call judges them
+   * again.
+   */
   async #tell(verdicts: readonly Verdict[], nowMs: number): Promise<void> {
     for (const { change, facts } of verdicts.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       if (facts !== undefined && !this.#rate.hasRoom(nowMs)) continue;

@@ -87,7 +87,9 @@ function* holds({ schema }: AuditDialect, lost: readonly string[]): Queries {
   return check('holds', rows.length, [...wrong, ...lost]);
 }
 
-/** Every referenced key and group exists. Keys in the journal are covered: other checks compare the journal with the sums by day. */
+/**
+ * Every referenced key and group exists. Keys in the journal are covered: other checks compare the journal with the sums by day.
+ */
 function* keys({ schema, indexOf, tablesOfKeys }: AuditDialect): Queries {
   const [all] = yield `SELECT count(*) AS rows FROM ${schema}keys`;
   const missing = yield `SELECT key_id FROM (

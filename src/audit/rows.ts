@@ -99,7 +99,10 @@ const SIDES = ['e', 's'] as const;
 
 export type SumFigures = Readonly<Record<(typeof FIGURES)[number], bigint>>;
 
-/** Differences between the stored sums and those in the journal; `undefined` means no rows. `name` identifies the sums in messages. */
+/**
+ * Differences between the stored sums and those in the journal; `undefined` means no rows. `name` identifies the sums in
+ * messages.
+ */
 export function sumDifferences(
   name: string,
   stored: SumFigures | undefined,

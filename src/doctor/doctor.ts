@@ -15,7 +15,10 @@ export type { Finding } from './finding.ts';
 /** Time limit per check. It exceeds the limits inside of checks, whose messages are more specific. */
 const CHECK_MS = 30_000;
 
-/** Runs all checks concurrently. The order of findings is fixed. Throws a UserError if root cannot act as the owner of the state's folder. */
+/**
+ * Runs all checks concurrently. The order of findings is fixed. Throws a UserError if root cannot act as the owner of the state's
+ * folder.
+ */
 export async function examine(config: Config, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   const { state, tls } = config;
   if (state.kind === 'file') becomeOwner(state.path);

@@ -87,8 +87,8 @@ export function printPage(figures: GatewayFigures, tallies: readonly Tally[], la
 }
 
 /**
- * Converts for display. Prometheus stores doubles, which are exact to the nanodollar up to nine million USD and have sixteen digits
- * beyond. Accounting never uses the result.
+ * Converts for display. Prometheus stores doubles, which are exact to the nanodollar up to nine million USD and have sixteen
+ * digits beyond. Accounting never uses the result.
  */
 export function usd(nanos: Nanos): number {
   return Number(nanos) / Number(NANOS_PER_USD);

@@ -36,7 +36,9 @@ const CHANNEL_PARTS: readonly (string | symbol)[] = [
 ];
 const CHANNEL_EVENTS = ['message', 'internalMessage', 'disconnect', 'newListener', 'removeListener'] as const;
 
-/** Socket objects whose descriptors have other owners. References prevent garbage collection, which would close the descriptors. */
+/**
+ * Socket objects whose descriptors have other owners. References prevent garbage collection, which would close the descriptors.
+ */
 const kept: unknown[] = [];
 
 /**

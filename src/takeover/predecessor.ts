@@ -59,7 +59,10 @@ export class Predecessor {
     return this.#conversation.ended;
   }
 
-  /** Takes over `count` listening sockets. Returns their descriptors, or an empty list if the process has died. Rejects with a UserError. */
+  /**
+   * Takes over `count` listening sockets. Returns their descriptors, or an empty list if the process has died. Rejects with a
+   * UserError.
+   */
   async takeSockets(count: number): Promise<number[]> {
     this.#port.tell('sockets', count);
     if (count === 0) return [];
@@ -76,7 +79,9 @@ export class Predecessor {
     }
   }
 
-  /** Stops the earlier decider and returns its state; undefined if the process has died. Rejects with a UserError if it refuses. */
+  /**
+   * Stops the earlier decider and returns its state; undefined if the process has died. Rejects with a UserError if it refuses.
+   */
   async takeState(): Promise<Handover | undefined> {
     return this.#step('the running gateway did not hand its state over', this.#port.call('pause'));
   }

@@ -108,7 +108,10 @@ export class RecordedAttempt implements AttemptTrace {
     };
   }
 
-  /** Covers the time from the response head to the end of the response. A retried rejection is not relayed, so it has no such span. */
+  /**
+   * Covers the time from the response head to the end of the response. A retried rejection is not relayed, so it has no such
+   * span.
+   */
   #relaySpan(place: Place, endMs: number): Span | undefined {
     const { firstByteMs, outcome } = this.#end ?? {};
     if (this.#head === undefined || (this.#end !== undefined && outcome === undefined)) return undefined;

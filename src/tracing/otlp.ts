@@ -1,6 +1,6 @@
 /**
- * Writes spans in OTLP JSON. The JSON is assembled as text: field names are constants, so only external strings need escaping, and
- * each is escaped once.
+ * Writes spans in OTLP JSON. The JSON is assembled as text: field names are constants, so only external strings need escaping,
+ * and each is escaped once.
  */
 
 /** Values of `Span.SpanKind`. */

@@ -32,8 +32,8 @@ const TWICE = 'SELECT request_id, count(*) AS rows FROM inf_gw.journal GROUP BY 
 const LAST_ID = `SELECT last_value FROM pg_sequences WHERE schemaname = 'inf_gw' AND sequencename = 'journal_ids'`;
 
 /**
- * Audits the tables of a PostgreSQL database. `read` must run all queries in one repeatable-read transaction, so gateways may keep
- * running. Rejects with a UserError or with the error of `read`.
+ * Audits the tables of a PostgreSQL database. `read` must run all queries in one repeatable-read transaction, so gateways may
+ * keep running. Rejects with a UserError or with the error of `read`.
  */
 export async function auditDatabase(read: Read, options: AuditOptions): Promise<Check[]> {
   const answer = async <Result>(queries: Queries<Result>): Promise<Result> => {
