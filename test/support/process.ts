@@ -1,9 +1,17 @@
 /** The resource usage of another process, from /proc. Linux only. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The number of its open files and sockets. */
+/** The open files and sockets of a process, without the event loops of threads: some threads start with the first load. */
 export function descriptorsOf(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
+  const folder = `/proc/${pid}/fd`;
+  const targets = readdirSync(folder).map((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`);
+    } catch {
+      return 'closed:'; // Since it was listed.
+    }
+  });
+  return targets.filter((target) => !/^(?:anon_inode|pipe|closed):/.test(target)).length;
 }
 
 /** The resident memory of all its threads. */
