@@ -6,7 +6,7 @@ import { sumsOfSides } from './rows.ts';
 const STEP = ['key_id', 'window_s', 'at_ms'] as const;
 
 /**
- * Compares the steps of each window from `exact_from_ms` on. Earlier steps have left the window, were filled from sums by day, or
+ * Compares the steps of each window from `from_ms` on. Earlier steps have left the window, were filled from sums by day, or
  * have dropped rows. Days, weeks and totals need no check here: they are computed from sums by day and month.
  */
 export function* budgetQueries(dialect: AuditDialect): Queries {

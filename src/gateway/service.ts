@@ -49,7 +49,7 @@ export class Service implements ControlHandlers {
   readonly #readConfig: () => Config;
   readonly #exit: (status: number) => void;
   #isShuttingDown = false;
-  /** Resolves with the outcome of a handover; undefined before one. */
+  /** Resolves when a handover has succeeded or failed; undefined before one. */
   #handover: Promise<void> | undefined;
   #successor: Successor | undefined;
   #successorPid = 0;

@@ -160,7 +160,7 @@ function argumentsOf({ kind }: MockTool, json: string): string {
   return kind === 'custom' && typeof input === 'string' ? input : json;
 }
 
-/** Attachments are only counted. An image counts as much as one megapixel costs at many hosts. */
+/** Token estimates for attachments. The figure for images is typical of one megapixel. */
 const TERMS = { imageTokens: 1_600, maxSeconds: 36_000, remoteFiles: false, contextWindow: undefined };
 
 function usageOf(request: ModelRequest, parts: readonly Part[], directives: Directives): MockUsage {
