@@ -7,7 +7,7 @@ import { DIALECT_NAMES, type DialectName } from '../core/dialects.ts';
 import { formatUsd } from '../core/money.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isGoogleClient, queryOf } from '../http/routes.ts';
-import { spokenFor } from '../translate/translate.ts';
+import { hostDialectFor } from '../translate/translate.ts';
 import { CODEX_QUERY, codexModel } from './codex-models.ts';
 import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
@@ -150,7 +150,7 @@ function aliasOf(name: string, { id }: Model): object {
 /** What clients of a model can speak: what leads to it, and has a price there. */
 export function clientDialects(model: Model): DialectName[] {
   return DIALECT_NAMES.filter((dialect) => {
-    const spoken = spokenFor(dialect, model.dialects);
+    const spoken = hostDialectFor(dialect, model.dialects);
     return spoken !== undefined && unpricedFor(model, spoken) === undefined;
   });
 }

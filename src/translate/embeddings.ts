@@ -11,7 +11,7 @@ import type { Fields, ModelRequest } from '../dialects/dialect.ts';
 import { DIALECTS } from '../dialects/dialects.ts';
 import { base64Of, numbersIn } from '../dialects/embeddings/vector.ts';
 import { embeddingConfigOf, embeddingRequestsOf, isBatch, textsOf } from '../dialects/gemini/gemini-embeddings.ts';
-import { Findings, present, saysNothing } from './findings.ts';
+import { Findings, isEmptyValue, present } from './findings.ts';
 import type { HostTerms, TranslatedRequest } from './translation.ts';
 
 /** A request for embeddings in neutral form. */
@@ -62,7 +62,7 @@ const OPENAI: EmbeddingClient & EmbeddingHost = {
     return { texts, field: 'input', dimensions };
   },
   write({ texts, dimensions }, findings) {
-    for (const hint of HINTS) if (!texts.every((each) => saysNothing(each[hint]))) findings.ignore(hint);
+    for (const hint of HINTS) if (!texts.every((each) => isEmptyValue(each[hint]))) findings.ignore(hint);
     return {
       input: texts.map(({ text }) => text),
       ...(dimensions != null && { dimensions }),

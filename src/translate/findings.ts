@@ -2,10 +2,11 @@
 import { isObject } from '../core/json.ts';
 import { printableName } from '../core/printable.ts';
 import type { Fields } from '../dialects/dialect.ts';
-import type { Said } from './request.ts';
+import type { Sourced } from './request.ts';
 
 /** Error text for fields without an equivalent. */
-export const UNSAYABLE = 'not translated for the provider of this model, which speaks another dialect; leave it out';
+export const UNTRANSLATABLE =
+  'not translated for the provider of this model, which speaks another dialect; leave it out';
 
 /** Maximum number of unknown field names in the response header. */
 const MOST_UNKNOWN = 8;
@@ -38,12 +39,12 @@ export class Findings {
   }
 
   /** Ignores the detail level of an image, at a host that always uses full detail. */
-  ignoreDetail({ value, field }: Said<unknown>): void {
+  ignoreDetail({ value, field }: Sourced<unknown>): void {
     if (!FULL_DETAILS.includes(value)) this.ignore(field);
   }
 
   /** Returns a list, which may have at most `most` entries. */
-  atMost(most: number, list: Said<readonly unknown[]> | undefined): readonly unknown[] | undefined {
+  atMost(most: number, list: Sourced<readonly unknown[]> | undefined): readonly unknown[] | undefined {
     if (list !== undefined && list.value.length > most) this.refuse(list.field, `this model takes at most ${most}`);
     return list?.value;
   }
@@ -68,8 +69,8 @@ export class Findings {
   /** Refuses unknown fields, which could change the meaning or the price. `where`: empty for the body. */
   expectOnly(known: ReadonlySet<string>, fields: Fields, where: string): void {
     for (const [name, value] of Object.entries(fields)) {
-      if (known.has(name) || saysNothing(value)) continue;
-      this.refuse(where === '' ? printableName(name) : `${where}.${printableName(name)}`, UNSAYABLE);
+      if (known.has(name) || isEmptyValue(value)) continue;
+      this.refuse(where === '' ? printableName(name) : `${where}.${printableName(name)}`, UNTRANSLATABLE);
     }
   }
 
@@ -103,7 +104,7 @@ export class Findings {
 }
 
 /** Whether a value is empty. Client libraries send such values for unused fields. */
-export function saysNothing(value: unknown): boolean {
+export function isEmptyValue(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 

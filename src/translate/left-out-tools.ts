@@ -5,7 +5,9 @@ const ALWAYS_SENT: readonly string[] = ['web_search', 'tool_search'];
 /** Client-run tools, which are never dropped. */
 const OF_CLIENTS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace']);
 
-/** Returns the configured name that matches a tool type, which may have a date or `preview` as a suffix; undefined otherwise. */
+/**
+ * Returns the name of the dropped tool that matches a type, which may have a date or `preview` as a suffix; undefined otherwise.
+ */
 export function leftOutAs(type: unknown, ignoreTools: readonly string[]): string | undefined {
   if (typeof type !== 'string' || OF_CLIENTS.has(type)) return undefined;
   return [...ALWAYS_SENT, ...ignoreTools].find((name) => type === name || type.startsWith(`${name}_`));

@@ -5,7 +5,7 @@
 import { printableName } from '../core/printable.ts';
 import type { Fields } from '../dialects/dialect.ts';
 import { foldCase } from '../wire/names.ts';
-import { type Findings, saysNothing, UNSAYABLE } from './findings.ts';
+import { type Findings, isEmptyValue, UNTRANSLATABLE } from './findings.ts';
 
 /**
  * Fields of any dialect that must not be dropped: content, calls, priced marks, and marks that make a host continue an answer.
@@ -23,8 +23,8 @@ export function expectMessage(
   findings: Findings,
 ): void {
   for (const [name, value] of Object.entries(message)) {
-    if (known.has(name) || saysNothing(value)) continue;
-    if (MEANT.has(foldCase(name))) findings.refuse(`${where}.${printableName(name)}`, UNSAYABLE);
+    if (known.has(name) || isEmptyValue(value)) continue;
+    if (MEANT.has(foldCase(name))) findings.refuse(`${where}.${printableName(name)}`, UNTRANSLATABLE);
     else findings.ignoreUnknown(scope, name);
   }
 }

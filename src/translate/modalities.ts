@@ -1,11 +1,15 @@
 /** Translates output modalities and per-modality token counts. */
 import type { Fields } from '../dialects/dialect.ts';
 import type { ByModality } from '../dialects/modalities.ts';
-import { type Findings, UNSAYABLE } from './findings.ts';
-import type { Said, Turn } from './request.ts';
+import { type Findings, UNTRANSLATABLE } from './findings.ts';
+import type { Sourced, Turn } from './request.ts';
 
 /** Returns the requested modalities in lower case; undefined for text only. */
-export function readModalities(value: unknown, field: string, findings: Findings): Said<readonly string[]> | undefined {
+export function readModalities(
+  value: unknown,
+  field: string,
+  findings: Findings,
+): Sourced<readonly string[]> | undefined {
   const names = Array.isArray(value) ? value.map((each) => String(each).toLowerCase()) : [];
   if (names.includes('audio'))
     findings.refuse(field, 'expected text or image: the provider of this model does not speak');
@@ -14,11 +18,11 @@ export function readModalities(value: unknown, field: string, findings: Findings
 
 /** Refuses requested or past output images, for hosts without image output. */
 export function refuseImages(
-  modalities: Said<readonly string[]> | undefined,
+  modalities: Sourced<readonly string[]> | undefined,
   turns: readonly Turn[],
   findings: Findings,
 ): void {
-  if (modalities !== undefined) findings.refuse(modalities.field, UNSAYABLE);
+  if (modalities !== undefined) findings.refuse(modalities.field, UNTRANSLATABLE);
   const written = turns.flatMap((turn) => (turn.kind === 'assistant' ? turn.written : []));
   const parts = written.flatMap((each) => (each.kind === 'parts' ? each.parts : []));
   for (const part of parts) if (part.kind === 'image') findings.refuse(part.url.field, OF_USERS_ALONE);

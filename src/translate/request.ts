@@ -2,18 +2,18 @@
 import type { Fields } from '../dialects/dialect.ts';
 
 /** A value with the path of its field in the client's request, such as `input[2].detail`, for messages. */
-export interface Said<Value> {
+export interface Sourced<Value> {
   readonly value: Value;
   readonly field: string;
 }
 
 /** Returns undefined for an absent value. */
-export function said<Value>(value: Value | null | undefined, field: string): Said<Value> | undefined {
+export function sourced<Value>(value: Value | null | undefined, field: string): Sourced<Value> | undefined {
   return value === undefined || value === null ? undefined : { value, field };
 }
 
 /** End of a prefix to cache. `value`: `cache_control` of the messages dialect. */
-export type CacheMark = Said<Fields>;
+export type CacheMark = Sourced<Fields>;
 
 interface Markable {
   readonly cache?: CacheMark | undefined;
@@ -27,15 +27,15 @@ export interface TextPart extends Markable {
 export interface ImagePart extends Markable {
   readonly kind: 'image';
   /** A URL, or a data URL. */
-  readonly url: Said<string>;
-  readonly detail: Said<unknown>;
+  readonly url: Sourced<string>;
+  readonly detail: Sourced<unknown>;
 }
 
 export interface FilePart extends Markable {
   readonly kind: 'file';
   /** A data URL. Either `data` or `url` is set. */
-  readonly data: Said<string> | undefined;
-  readonly url: Said<string> | undefined;
+  readonly data: Sourced<string> | undefined;
+  readonly url: Sourced<string> | undefined;
   readonly name: string | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface Reasoning {
   /** `thinking` of the messages dialect, if the client's dialect has it. It is more specific than an effort. */
   readonly thinking?: Fields | undefined;
   /** Not validated, because levels differ between hosts. */
-  readonly effort: Said<unknown> | undefined;
+  readonly effort: Sourced<unknown> | undefined;
   /** Whether the client requests readable reasoning. */
   readonly isShown: boolean;
   /** The field that requests a summary, if its absence must be reported to the client. */
@@ -111,21 +111,21 @@ export interface NeutralRequest {
   /** The client's name of the model. */
   readonly model: string;
   readonly stream: boolean | undefined;
-  readonly turns: Said<readonly Turn[]>;
+  readonly turns: Sourced<readonly Turn[]>;
   readonly tools: readonly OfferedTool[];
   readonly choice: ToolChoice | undefined;
   readonly parallelCalls: boolean | undefined;
   /** Maximum output in tokens. */
   readonly maxOutput: number | undefined;
-  readonly temperature: Said<number> | undefined;
-  readonly topP: Said<number> | undefined;
-  readonly topK?: Said<unknown> | undefined;
-  readonly stops?: Said<readonly unknown[]> | undefined;
+  readonly temperature: Sourced<number> | undefined;
+  readonly topP: Sourced<number> | undefined;
+  readonly topK?: Sourced<unknown> | undefined;
+  readonly stops?: Sourced<readonly unknown[]> | undefined;
   readonly reasoning: Reasoning;
   readonly format: Format;
   /** Requested output modalities in OpenAI's terms; undefined for text only. */
-  readonly modalities?: Said<readonly string[]> | undefined;
-  readonly verbosity?: Said<unknown> | undefined;
+  readonly modalities?: Sourced<readonly string[]> | undefined;
+  readonly verbosity?: Sourced<unknown> | undefined;
   readonly user: unknown;
   readonly safetyIdentifier?: unknown;
   readonly metadata?: unknown;
@@ -134,6 +134,6 @@ export interface NeutralRequest {
   /** The field that requests log probabilities. */
   readonly logprobsField?: string | undefined;
   /** Number of alternatives per token. */
-  readonly topLogprobs?: Said<unknown> | undefined;
+  readonly topLogprobs?: Sourced<unknown> | undefined;
   readonly cacheHints?: CacheHints | undefined;
 }

@@ -63,11 +63,11 @@ export type Hosted =
 
 /** Whether clients of a dialect can use a host with these dialects. */
 export function isReachable(from: DialectName, hostDialects: readonly DialectName[]): boolean {
-  return spokenFor(from, hostDialects) !== undefined;
+  return hostDialectFor(from, hostDialects) !== undefined;
 }
 
 /** Returns the host dialect used for clients of a dialect; undefined if there is no translation. */
-export function spokenFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
+export function hostDialectFor(from: DialectName, dialects: readonly DialectName[]): DialectName | undefined {
   if (dialects.includes(from)) return from;
   return embeddingHostOf(from, dialects) ?? (clientOf(from) && hostOf(dialects)?.dialect);
 }
@@ -78,7 +78,7 @@ export function hostRequest(
   hostDialects: readonly DialectName[],
   model: TranslatedModel,
 ): Hosted {
-  const dialect = spokenFor(request.dialect.name, hostDialects) as DialectName;
+  const dialect = hostDialectFor(request.dialect.name, hostDialects) as DialectName;
   if (dialect === request.dialect.name) return { ok: true, hosted: { request, response: undefined, ignored: [] } };
   const translated = translate(request, dialect, model);
   if (!translated.ok) return translated;

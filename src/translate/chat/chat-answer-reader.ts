@@ -46,7 +46,7 @@ export class ChatAnswerReader implements HostReader {
     const message = [choice.message, choice.delta].find(isObject) ?? {};
     this.#readMessage(message, logprobsOf(choice));
     for (const piece of callsIn(message)) {
-      if (saysNothing(piece.name, piece.json)) continue;
+      if (isEmptyCall(piece.name, piece.json)) continue;
       const key = Symbol();
       this.#beginCall(key, piece);
       this.#writer.callArguments(key, piece.json);
@@ -172,7 +172,7 @@ export class ChatAnswerReader implements HostReader {
 
   #begin(index: number, call: OpenCall): void {
     this.#nameless.delete(index);
-    if (saysNothing(call.name, call.waiting)) return;
+    if (isEmptyCall(call.name, call.waiting)) return;
     call.hasBegun = true;
     this.#beginCall(index, call);
     this.#write(index, call);
@@ -194,7 +194,7 @@ function belongsTo(piece: CallPiece, { id, name, end }: OpenCall): boolean {
 }
 
 /** Some hosts send empty calls. */
-function saysNothing(name: string, json: string): boolean {
+function isEmptyCall(name: string, json: string): boolean {
   return name === '' && json === '';
 }
 

@@ -2,9 +2,9 @@
 import { isObject } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
-import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import { type Findings, present, UNTRANSLATABLE } from '../findings.ts';
 import { readModalities } from '../modalities.ts';
-import { type Format, type Said, said } from '../request.ts';
+import { type Format, type Sourced, sourced } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ChunkWriter, type CompletionOptions, CompletionWriter } from './chat-answer-writer.ts';
 import { readTools } from './chat-tools-reader.ts';
@@ -27,18 +27,18 @@ export function readChatRequest(request: ModelRequest, _: HostTerms, findings: F
       choice,
       parallelCalls,
       maxOutput: request.maxOutput,
-      temperature: said(fields.temperature as number | undefined, 'temperature'),
-      topP: said(fields.top_p as number | undefined, 'top_p'),
-      topK: said(fields.top_k, 'top_k'),
+      temperature: sourced(fields.temperature as number | undefined, 'temperature'),
+      topP: sourced(fields.top_p as number | undefined, 'top_p'),
+      topK: sourced(fields.top_k, 'top_k'),
       stops: readStops(fields.stop),
       reasoning: {
-        effort: said(fields.reasoning_effort, 'reasoning_effort'),
+        effort: sourced(fields.reasoning_effort, 'reasoning_effort'),
         thinking: findings.object(fields.thinking, 'thinking'),
         isShown: true,
       },
       modalities: readModalities(fields.modalities, 'modalities', findings),
       format: readFormat(fields.response_format, findings),
-      verbosity: said(fields.verbosity, 'verbosity'),
+      verbosity: sourced(fields.verbosity, 'verbosity'),
       user: fields.user,
       safetyIdentifier: fields.safety_identifier,
       metadata: fields.metadata,
@@ -107,10 +107,10 @@ function isEmptyObject(value: unknown): boolean {
 function checkField(name: string, value: unknown, findings: Findings): void {
   if (READ.has(name) || NEUTRAL.get(name)?.(value)) return;
   if (IGNORED.has(name)) findings.ignore(name);
-  else findings.refuse(printableName(name), UNSAYABLE);
+  else findings.refuse(printableName(name), UNTRANSLATABLE);
 }
 
-function readStops(stop: unknown): Said<readonly unknown[]> | undefined {
+function readStops(stop: unknown): Sourced<readonly unknown[]> | undefined {
   if (stop === undefined) return undefined;
   return { value: Array.isArray(stop) ? stop : [stop], field: 'stop' };
 }

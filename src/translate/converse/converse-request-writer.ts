@@ -2,20 +2,20 @@
 import { isClaude, isNova } from '../../core/bedrock.ts';
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, saysNothing } from '../findings.ts';
+import { type Findings, isEmptyValue, present } from '../findings.ts';
 import { enforceable } from '../messages/enforceable-schema.ts';
 import { EFFORTS, JSON_ONLY, samplingFields } from '../messages/messages-request-writer.ts';
 import { refuseImages } from '../modalities.ts';
-import type { Format, NeutralRequest, Reasoning, Said, ToolChoice } from '../request.ts';
+import type { Format, NeutralRequest, Reasoning, Sourced, ToolChoice } from '../request.ts';
 import { effortOfBudget, thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
-import { noteUnsayable } from '../unsayable.ts';
+import { noteUntranslatable } from '../untranslatable.ts';
 import { cachePointsOf, conversationOf } from './converse-turns-writer.ts';
 
 export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
   const model = terms.upstream ?? request.model;
   const { system, messages } = conversationOf(request.turns, model, findings);
-  noteUnsayable(request, findings);
+  noteUntranslatable(request, findings);
   refuseImages(request.modalities, request.turns.value, findings);
   if (request.format.kind === 'json_object') system.push({ text: JSON_ONLY });
   const thinking = thinkingOf(request, model);
@@ -42,7 +42,7 @@ export function writeConverseRequest(request: NeutralRequest, terms: HostTerms, 
 }
 
 function withoutEmpty(fields: Fields): Fields {
-  const isEmpty = (value: unknown) => saysNothing(value) || (isObject(value) && Object.keys(value).length === 0);
+  const isEmpty = (value: unknown) => isEmptyValue(value) || (isObject(value) && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
 }
 
@@ -84,7 +84,7 @@ function choiceOf(choice: ToolChoice): Fields | undefined {
 }
 
 /** Returns `top_k` for the model's own fields; Converse itself does not have it. */
-function topKOf(topK: Said<unknown> | undefined, model: string, findings: Findings): Fields {
+function topKOf(topK: Sourced<unknown> | undefined, model: string, findings: Findings): Fields {
   if (topK === undefined) return {};
   if (isClaude(model)) return { top_k: topK.value };
   if (isNova(model)) return { inferenceConfig: { topK: topK.value } };

@@ -7,12 +7,12 @@ import { readDataUrl } from '../data-url.ts';
 import { type Findings, present } from '../findings.ts';
 import type { Block } from '../messages/messages-parts-writer.ts';
 import { append, type Conversation, type Message } from '../messages/messages-turns-writer.ts';
-import type { CacheMark, FilePart, ImagePart, Output, Part, Said, Turn, Written } from '../request.ts';
+import type { CacheMark, FilePart, ImagePart, Output, Part, Sourced, Turn, Written } from '../request.ts';
 import { isOfMessages } from '../thought-signature.ts';
 
 /** `model`: the host's name of the model. */
 export function conversationOf(
-  { value: turns, field }: Said<readonly Turn[]>,
+  { value: turns, field }: Sourced<readonly Turn[]>,
   model: string,
   findings: Findings,
 ): Conversation {

@@ -2,9 +2,9 @@
 import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
 import { configOf, listOf } from '../../dialects/gemini/gemini-fields.ts';
-import { type Findings, saysNothing, UNSAYABLE } from '../findings.ts';
+import { type Findings, isEmptyValue, UNTRANSLATABLE } from '../findings.ts';
 import { readModalities } from '../modalities.ts';
-import { type Format, type Reasoning, said } from '../request.ts';
+import { type Format, type Reasoning, sourced } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { GeminiWriter, PieceWriter } from './gemini-answer-writer.ts';
@@ -15,7 +15,7 @@ import { jsonSchemaOf } from './json-schema.ts';
 export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findings: Findings): ReadRequest {
   const { fields } = request.body;
   findings.expectOnly(KNOWN_FIELDS, fields, '');
-  for (const name of IGNORED) if (!saysNothing(fields[name])) findings.ignore(name);
+  for (const name of IGNORED) if (!isEmptyValue(fields[name])) findings.ignore(name);
   const config = configOf(fields);
   checkConfig(config, findings);
   if (request.choices > 1) {
@@ -29,9 +29,9 @@ export function readGeminiRequest(request: ModelRequest, terms: HostTerms, findi
     turns: { value: readTurns(fields, findings), field: 'contents' },
     ...readTools(fields, terms, findings),
     maxOutput: request.maxOutput,
-    temperature: said(config.temperature as number | undefined, 'generationConfig.temperature'),
-    topP: said(config.topP as number | undefined, 'generationConfig.topP'),
-    topK: said(config.topK, 'generationConfig.topK'),
+    temperature: sourced(config.temperature as number | undefined, 'generationConfig.temperature'),
+    topP: sourced(config.topP as number | undefined, 'generationConfig.topP'),
+    topK: sourced(config.topK, 'generationConfig.topK'),
     stops: stops.length > 0 ? { value: stops, field: 'generationConfig.stopSequences' } : undefined,
     reasoning,
     modalities: readModalities(listOf(config.responseModalities), 'generationConfig.responseModalities', findings),
@@ -68,9 +68,9 @@ const CONFIG_FIELDS: ReadonlySet<string> = new Set([
 function checkConfig(config: Fields, findings: Findings): void {
   const where = 'generationConfig';
   const { responseLogprobs: logprobs, ...others } = config;
-  if (logprobs === true) findings.refuse(`${where}.responseLogprobs`, UNSAYABLE);
+  if (logprobs === true) findings.refuse(`${where}.responseLogprobs`, UNTRANSLATABLE);
   findings.expectOnly(CONFIG_FIELDS, others, where);
-  for (const name of TENDENCIES) if (!saysNothing(config[name])) findings.ignore(`${where}.${name}`);
+  for (const name of TENDENCIES) if (!isEmptyValue(config[name])) findings.ignore(`${where}.${name}`);
 }
 
 const LEVELS: ReadonlyMap<unknown, string> = new Map([

@@ -1,16 +1,16 @@
 /** Writes requests of Google's dialect. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, saysNothing } from '../findings.ts';
+import { type Findings, isEmptyValue, present } from '../findings.ts';
 import { MESSAGES_THINKING } from '../messages/messages-request-writer.ts';
-import type { Format, NeutralRequest, Reasoning, Said } from '../request.ts';
+import type { Format, NeutralRequest, Reasoning, Sourced } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
-import { noteUnsayable } from '../unsayable.ts';
+import { noteUntranslatable } from '../untranslatable.ts';
 import { conversationOf } from './gemini-turns-writer.ts';
 
 export function writeGeminiRequest(request: NeutralRequest, terms: HostTerms, findings: Findings): Fields {
   const model = terms.upstream ?? request.model;
   const { system, contents } = conversationOf(request.turns, model, findings);
-  noteUnsayable(request, findings);
+  noteUntranslatable(request, findings);
   const config = present({
     maxOutputTokens: request.maxOutput,
     temperature: request.temperature?.value,
@@ -50,7 +50,7 @@ function callingOf(choice: NonNullable<NeutralRequest['choice']>): Fields {
   return { mode: MODES[choice.kind] };
 }
 
-function topKOf(topK: Said<unknown> | undefined, findings: Findings): unknown {
+function topKOf(topK: Sourced<unknown> | undefined, findings: Findings): unknown {
   if (topK !== undefined && !(Number.isSafeInteger(topK.value) && Number(topK.value) >= 1)) {
     findings.refuse(topK.field, 'expected a whole number of at least 1');
   }
@@ -124,11 +124,11 @@ function askedFor(thinking: Fields, model: string, findings: Findings): Fields {
   if (type !== 'enabled' && type !== 'adaptive') {
     findings.refuse('thinking.type', 'expected enabled, adaptive or disabled');
   }
-  if (!saysNothing(budget) && !(Number.isSafeInteger(budget) && Number(budget) >= 0)) {
+  if (!isEmptyValue(budget) && !(Number.isSafeInteger(budget) && Number(budget) >= 0)) {
     findings.refuse('thinking.budget_tokens', 'expected a whole number');
   }
   const { least, most } = rangeOfBudgets(model);
-  const taken = saysNothing(budget) ? undefined : Math.max(least, Math.min(most, Number(budget)));
+  const taken = isEmptyValue(budget) ? undefined : Math.max(least, Math.min(most, Number(budget)));
   return present({ thinkingBudget: taken, includeThoughts: display !== 'omitted' || undefined });
 }
 

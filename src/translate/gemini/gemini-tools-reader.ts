@@ -4,7 +4,7 @@ import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { listOf } from '../../dialects/gemini/gemini-fields.ts';
 import { snakeCase } from '../../dialects/gemini/gemini-names.ts';
-import { type Findings, saysNothing } from '../findings.ts';
+import { type Findings, isEmptyValue } from '../findings.ts';
 import { leftOutAs, UNRUNNABLE } from '../left-out-tools.ts';
 import type { OfferedTool, ToolChoice } from '../request.ts';
 import type { HostTerms } from '../translation.ts';
@@ -70,7 +70,7 @@ function readTool(
   findings: Findings,
 ): readonly OfferedTool[] {
   for (const [member, value] of Object.entries(others)) {
-    if (saysNothing(value)) continue;
+    if (isEmptyValue(value)) continue;
     const leftOut = leftOutAs(snakeCase(member), ignoreTools);
     if (leftOut === undefined) findings.refuse(`${where}.${printableName(member)}`, UNRUNNABLE);
     else findings.ignore(`tools.${leftOut}`);
@@ -94,7 +94,7 @@ function readDeclaration(value: unknown, where: string, findings: Findings): Off
   const own = findings.object(parameters, `${where}.parameters`);
   return {
     hostName: findings.text(name, `${where}.name`),
-    description: saysNothing(description) ? undefined : findings.text(description, `${where}.description`),
+    description: isEmptyValue(description) ? undefined : findings.text(description, `${where}.description`),
     parameters: findings.object(schema, `${where}.parametersJsonSchema`) ?? (own && jsonSchemaOf(own)),
     strict: undefined,
   };

@@ -3,7 +3,7 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
 import { listOf } from '../../dialects/gemini/gemini-fields.ts';
-import { type Findings, UNSAYABLE } from '../findings.ts';
+import { type Findings, UNTRANSLATABLE } from '../findings.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { blocksInSignature } from '../thought-signature.ts';
 import { TurnList } from '../turn-list.ts';
@@ -49,7 +49,7 @@ class ContentsReader {
     const said: Part[] = [];
     for (const [part, at] of parts) {
       if (isObject(part.functionResponse)) this.list.addOutput(this.#output(part, at), this.list.open);
-      else said.push(...this.#said(part, at));
+      else said.push(...this.#sourced(part, at));
     }
     const hasResponses = parts.some(([part]) => isObject(part.functionResponse));
     if (said.length > 0 || !hasResponses) this.list.add({ kind: 'user', parts: said });
@@ -61,7 +61,7 @@ class ContentsReader {
     return typeof part.text === 'string' ? { kind: 'text', text: part.text } : undefined;
   }
 
-  #said(part: Fields, where: string): readonly Part[] {
+  #sourced(part: Fields, where: string): readonly Part[] {
     if (part.inlineData !== undefined) return this.#inline(part, where);
     if (part.fileData !== undefined) return this.#file(part, where);
     const text = this.text(part, where);
@@ -96,7 +96,7 @@ class ContentsReader {
     const at = `${where}.fileData`;
     const { mimeType, fileUri } = this.#findings.object(part.fileData, at) ?? {};
     const url = { value: this.#findings.text(fileUri, `${at}.fileUri`), field: `${at}.fileUri` };
-    if (!String(mimeType).startsWith('image/')) this.#findings.refuse(at, UNSAYABLE);
+    if (!String(mimeType).startsWith('image/')) this.#findings.refuse(at, UNTRANSLATABLE);
     return [{ kind: 'image', url, detail: { value: undefined, field: at } }];
   }
 
@@ -112,7 +112,7 @@ class ContentsReader {
       this.#findings.ignore('contents.parts.thought');
       return reasoning;
     }
-    const said = this.#said(part, where);
+    const said = this.#sourced(part, where);
     return said.length === 0 ? reasoning : [...reasoning, { kind: 'parts', parts: said }];
   }
 
@@ -133,7 +133,7 @@ class ContentsReader {
     const given = part.functionResponse as Fields;
     this.#findings.expectOnly(new Set(['id', 'name', 'response', 'parts']), given, at);
     const attached = listOf(given.parts).flatMap((each, index) =>
-      isObject(each) ? this.#said(each, `${at}.parts[${index}]`) : [],
+      isObject(each) ? this.#sourced(each, `${at}.parts[${index}]`) : [],
     );
     const text = outputText(this.#findings.object(given.response, `${at}.response`) ?? {});
     const callId = this.#callOf(given, at);

@@ -3,7 +3,7 @@ import { imageTypeOf } from '../../dialects/gemini/gemini-input.ts';
 import { inputOf } from '../custom-input.ts';
 import { readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';
-import type { Call, FilePart, ImagePart, Output, Part, Said, Turn, Written } from '../request.ts';
+import type { Call, FilePart, ImagePart, Output, Part, Sourced, Turn, Written } from '../request.ts';
 import { signatureInBlock } from '../thought-signature.ts';
 
 type GeminiPart = Record<string, unknown>;
@@ -25,7 +25,7 @@ const UNSIGNED_MODELS = /gemini-[12]\b/i;
 
 /** `model`: the host's name of the model. */
 export function conversationOf(
-  { value: turns, field }: Said<readonly Turn[]>,
+  { value: turns, field }: Sourced<readonly Turn[]>,
   model: string,
   findings: Findings,
 ): Conversation {

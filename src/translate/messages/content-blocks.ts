@@ -69,7 +69,7 @@ export class ContentBlocks {
 
   addArguments(key: unknown, json: string): string {
     const block = this.#calls.get(key);
-    // After the end of the arguments only white space can follow; it is never written.
+    // If the block is closed, this is white space after the arguments, and is never written.
     if (block !== undefined) block.unwritten += json;
     return this.#advance(false);
   }

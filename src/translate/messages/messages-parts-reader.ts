@@ -1,7 +1,7 @@
 /** Reads content blocks: text, images and documents. */
 import { printableName } from '../../core/printable.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, saysNothing } from '../findings.ts';
+import { type Findings, isEmptyValue } from '../findings.ts';
 import type { Part, TextPart } from '../request.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Part, TextPart } from '../request.ts';
  */
 export function expectFields(known: readonly string[], fields: Fields, where: string, findings: Findings): void {
   const { cache_control: mark, ...others } = fields;
-  if (!saysNothing(mark)) findings.ignore('cache_control');
+  if (!isEmptyValue(mark)) findings.ignore('cache_control');
   findings.expectOnly(new Set(known), others, where);
 }
 

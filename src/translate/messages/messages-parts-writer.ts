@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Fields } from '../../dialects/dialect.ts';
 import { BASE64, readDataUrl } from '../data-url.ts';
 import type { Findings } from '../findings.ts';
-import type { FilePart, ImagePart, Part, Said } from '../request.ts';
+import type { FilePart, ImagePart, Part, Sourced } from '../request.ts';
 
 /** A block, with `cache_control` at the end of a cached prefix. */
 export type Block = Record<string, unknown>;
@@ -49,12 +49,12 @@ function documentBlock({ data, url, name }: FilePart, findings: Findings): Block
   return source && { type: 'document', source, ...(name && { title: name }) };
 }
 
-function addressSource(url: Said<string>, findings: Findings): Fields {
+function addressSource(url: Sourced<string>, findings: Findings): Fields {
   if (!isSecureAddress(url.value)) findings.refuse(url.field, 'expected an https URL');
   return { type: 'url', url: url.value };
 }
 
-function dataSource(data: Said<string> | undefined, findings: Findings): Fields | undefined {
+function dataSource(data: Sourced<string> | undefined, findings: Findings): Fields | undefined {
   if (data === undefined) return undefined;
   const found = readDataUrl(data.value);
   if (found?.mediaType === 'application/pdf') {

@@ -4,8 +4,8 @@ import { isObject, objectOf } from '../../core/json.ts';
 import { PRICED_FIELDS } from '../../core/price-tiers.ts';
 import { BETAS_FIELD } from '../../dialects/betas.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
-import { type Findings, UNSAYABLE } from '../findings.ts';
-import { type Format, type Reasoning, said } from '../request.ts';
+import { type Findings, UNTRANSLATABLE } from '../findings.ts';
+import { type Format, type Reasoning, sourced } from '../request.ts';
 import { effortOfBudget } from '../thinking-budget.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { EventWriter, MessageWriter } from './messages-answer-writer.ts';
@@ -33,8 +33,8 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
     turns: { value: readTurns(fields, findings), field: 'messages' },
     ...readTools(fields, terms, findings),
     maxOutput: request.maxOutput,
-    temperature: said(fields.temperature as number | undefined, 'temperature'),
-    topP: said(fields.top_p as number | undefined, 'top_p'),
+    temperature: sourced(fields.temperature as number | undefined, 'temperature'),
+    topP: sourced(fields.top_p as number | undefined, 'top_p'),
     stops: stops.length > 0 ? { value: stops, field: 'stop_sequences' } : undefined,
     reasoning,
     format: readFormat(fields.output_config, findings),
@@ -43,7 +43,7 @@ export function readMessagesRequest(request: ModelRequest, terms: HostTerms, fin
   };
   for (const [field, ordinary] of Object.entries(PRICED_FIELDS)) {
     const value = fields[field];
-    if (value !== undefined && value !== null && value !== ordinary) findings.refuse(field, UNSAYABLE);
+    if (value !== undefined && value !== null && value !== ordinary) findings.refuse(field, UNTRANSLATABLE);
   }
   if (findings.object(fields.context_management, 'context_management') !== undefined) {
     findings.ignore('context_management');

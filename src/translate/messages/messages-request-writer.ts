@@ -1,9 +1,9 @@
 /** Writes messages requests. */
 import { isObject } from '../../core/json.ts';
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, present, saysNothing, UNSAYABLE } from '../findings.ts';
+import { type Findings, isEmptyValue, present, UNTRANSLATABLE } from '../findings.ts';
 import { refuseImages } from '../modalities.ts';
-import type { CacheHints, Format, NeutralRequest, Said } from '../request.ts';
+import type { CacheHints, Format, NeutralRequest, Sourced } from '../request.ts';
 import { thinkingWithin } from '../thinking-budget.ts';
 import type { HostTerms } from '../translation.ts';
 import { enforceable } from './enforceable-schema.ts';
@@ -36,7 +36,7 @@ export function writeMessagesRequest(request: NeutralRequest, terms: HostTerms, 
 }
 
 function noteCacheHints({ retention, options }: CacheHints, findings: Findings): void {
-  if (!saysNothing(retention)) findings.ignore('prompt_cache_retention');
+  if (!isEmptyValue(retention)) findings.ignore('prompt_cache_retention');
   if (options?.ttl !== undefined) findings.ignore('prompt_cache_options.ttl');
 }
 
@@ -45,7 +45,7 @@ function refuseUnsayable(
   findings: Findings,
 ): void {
   refuseImages(modalities, turns.value, findings);
-  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNSAYABLE}`);
+  if (topLogprobs !== undefined) findings.refuse(topLogprobs.field, `expected 0: ${UNTRANSLATABLE}`);
   if (logprobsField !== undefined) {
     findings.refuse(logprobsField, 'expected no logprobs, which the provider of this model does not give');
   }
@@ -88,9 +88,9 @@ export function samplingFields(
   findings: Findings,
 ): Fields {
   const isThinking = thinking !== undefined && thinking.type !== 'disabled';
-  const kept = <Value>(said: Said<Value> | undefined, isTaken: (value: Value) => boolean): Value | undefined => {
-    if (said === undefined || !isThinking || isTaken(said.value)) return said?.value;
-    findings.ignore(said.field);
+  const kept = <Value>(setting: Sourced<Value> | undefined, isTaken: (value: Value) => boolean): Value | undefined => {
+    if (setting === undefined || !isThinking || isTaken(setting.value)) return setting?.value;
+    findings.ignore(setting.field);
     return undefined;
   };
   const written = {
@@ -107,7 +107,7 @@ export function samplingFields(
   return written;
 }
 
-function stopsOf(stops: Said<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
+function stopsOf(stops: Sourced<readonly unknown[]> | undefined, findings: Findings): readonly unknown[] | undefined {
   if (stops?.value.some((sequence) => String(sequence).trim() === '')) {
     findings.refuse(stops.field, 'expected more than white space, at which the provider of this model cannot stop');
   }
@@ -153,7 +153,7 @@ export const MESSAGES_THINKING: ReadonlySet<string> = new Set(['type', 'budget_t
 const THINKING_TYPES: readonly unknown[] = ['enabled', 'adaptive', 'disabled'];
 
 /** Reads `thinking` of this dialect. */
-function asked(thinking: Fields, effort: Said<unknown> | undefined, findings: Findings): Fields {
+function asked(thinking: Fields, effort: Sourced<unknown> | undefined, findings: Findings): Fields {
   findings.expectOnly(MESSAGES_THINKING, thinking, 'thinking');
   if (!THINKING_TYPES.includes(thinking.type)) {
     findings.refuse('thinking.type', 'expected enabled, adaptive or disabled');

@@ -1,6 +1,6 @@
 /** Reads the system prompt and messages as turns. */
 import type { Fields } from '../../dialects/dialect.ts';
-import { type Findings, saysNothing } from '../findings.ts';
+import { type Findings, isEmptyValue } from '../findings.ts';
 import { expectMessage } from '../message-fields.ts';
 import type { Call, Output, Part, Turn, Written } from '../request.ts';
 import { expectFields, type Located, locatedBlocks, textPart, textParts, toParts } from './messages-parts-reader.ts';
@@ -40,7 +40,7 @@ const FIELDS: ReadonlySet<string> = new Set(['role', 'content']);
 function readMessage(value: unknown, where: string, findings: Findings): Speech {
   const message = findings.object(value ?? '', where) ?? {};
   const { cache_control: mark, ...others } = message;
-  if (!saysNothing(mark)) findings.ignore('cache_control');
+  if (!isEmptyValue(mark)) findings.ignore('cache_control');
   expectMessage(FIELDS, others, { scope: 'messages', where }, findings);
   return { role: message.role, where, blocks: locatedBlocks(message.content ?? '', `${where}.content`, findings) };
 }

@@ -3,7 +3,7 @@ import type { Fields } from '../../dialects/dialect.ts';
 import { CallIds } from '../call-ids.ts';
 import { inputOf } from '../custom-input.ts';
 import type { Findings } from '../findings.ts';
-import type { CacheHints, CacheMark, Call, Output, Said, Turn, Written } from '../request.ts';
+import type { CacheHints, CacheMark, Call, Output, Sourced, Turn, Written } from '../request.ts';
 import { isOfMessages } from '../thought-signature.ts';
 import { type Block, blocksOf } from './messages-parts-writer.ts';
 
@@ -17,7 +17,7 @@ export interface Conversation {
   readonly messages: Message[];
 }
 
-export function conversationOf({ value: turns, field }: Said<readonly Turn[]>, findings: Findings): Conversation {
+export function conversationOf({ value: turns, field }: Sourced<readonly Turn[]>, findings: Findings): Conversation {
   const system: Block[] = [];
   const messages: Message[] = [];
   const ids = new CallIds();

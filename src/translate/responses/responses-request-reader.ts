@@ -2,9 +2,9 @@
 import { isObject, objectOf } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import type { Fields, ModelRequest } from '../../dialects/dialect.ts';
-import { type Findings, present, UNSAYABLE } from '../findings.ts';
+import { type Findings, present, UNTRANSLATABLE } from '../findings.ts';
 import { readModalities } from '../modalities.ts';
-import { type Format, type NeutralRequest, type Reasoning, said } from '../request.ts';
+import { type Format, type NeutralRequest, type Reasoning, sourced } from '../request.ts';
 import type { HostTerms, ReadRequest } from '../translation.ts';
 import { ResponseWriter } from './responses-answer-writer.ts';
 import { readToolChoice, readTools } from './responses-tools-reader.ts';
@@ -46,8 +46,8 @@ function readSettings(fields: Fields, findings: Findings): Settings {
   const { format, verbosity } = readText(fields.text ?? {}, findings);
   const { top_logprobs: topLogprobs, prompt_cache_options: options } = fields;
   return {
-    temperature: said(fields.temperature as number | undefined, 'temperature'),
-    topP: said(fields.top_p as number | undefined, 'top_p'),
+    temperature: sourced(fields.temperature as number | undefined, 'temperature'),
+    topP: sourced(fields.top_p as number | undefined, 'top_p'),
     reasoning: readReasoning(fields.reasoning ?? {}, findings),
     modalities: readModalities(fields.modalities, 'modalities', findings),
     format,
@@ -79,7 +79,7 @@ const READ: ReadonlySet<string> = new Set(
 type Rule = (value: unknown, findings: Findings) => void;
 
 function refused(name: string): Rule {
-  return (_, findings) => findings.refuse(printableName(name), UNSAYABLE);
+  return (_, findings) => findings.refuse(printableName(name), UNTRANSLATABLE);
 }
 
 function ignored(name: string): Rule {
@@ -91,7 +91,7 @@ function ignored(name: string): Rule {
 /** Accepts only the value that is the default of hosts. */
 function only(name: string, usual: unknown): Rule {
   return (value, findings) => {
-    if (value !== usual) findings.refuse(name, `expected ${usual}: ${UNSAYABLE}`);
+    if (value !== usual) findings.refuse(name, `expected ${usual}: ${UNTRANSLATABLE}`);
   };
 }
 
@@ -146,7 +146,7 @@ function readReasoning(reasoning: unknown, findings: Findings): Reasoning {
   }
   expectShape(REASONING, reasoning, 'reasoning', findings);
   const { effort, summary, mode } = reasoning;
-  if (mode !== undefined && mode !== null && mode !== 'standard') findings.refuse('reasoning.mode', UNSAYABLE);
+  if (mode !== undefined && mode !== null && mode !== 'standard') findings.refuse('reasoning.mode', UNTRANSLATABLE);
   const hasEffort = effort !== undefined && effort !== null;
   const isShown = summary !== undefined && summary !== null;
   return {
