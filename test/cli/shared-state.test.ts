@@ -61,9 +61,9 @@ describe('on a database that gateways share', () => {
   after(() => server.stop());
 
   test('completion finds the keys there, and makes no tables where there are none', async (t) => {
-    assert.equal((await places.c.run(['__candidates', 'key'])).stdout, 'app\n');
+    assert.equal((await places.c.run(['__complete', 'keys', 'show', ''])).stdout, 'app\t\n');
     const empty = new Workplace(t, CONFIG.replace('./state.db', await server.createDatabase()));
-    assert.deepEqual(await empty.run(['__candidates', 'key']), { status: 0, stdout: '', stderr: '' });
+    assert.deepEqual(await empty.run(['__complete', 'keys', 'show', '']), { status: 0, stdout: '', stderr: '' });
     assert.match((await empty.run(['keys', 'list'])).stderr, /^created the tables in /);
   });
 
