@@ -81,7 +81,7 @@ export function checkClock(aheadMs: readonly number[]): Finding {
   const name = 'clock';
   // The smallest difference counts: a host that agrees with this machine proves the others wrong.
   const [least] = aheadMs.toSorted((a, b) => Math.abs(a) - Math.abs(b));
-  if (least === undefined) return ok(name, 'not checked: no provider has told the time');
+  if (least === undefined) return ok(name, 'not checked: no provider has sent the time');
   const seconds = Math.round(Math.abs(least) / 1000);
   if (Math.abs(least) <= MAX_OFF_MS) return ok(name, `agrees with the providers to within ${Math.max(1, seconds)} s`);
   return warning(

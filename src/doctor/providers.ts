@@ -121,7 +121,7 @@ async function checkProven(
 ): Promise<Result> {
   try {
     const proof = await within(PROBE_MS, proofOf(listing), () => {
-      throw new Error(`nothing within ${PROBE_MS} ms`);
+      throw new Error(`no result within ${PROBE_MS} ms`);
     });
     const asked = await probe({ ...listing, headers: { ...listing.headers, ...proof } }, PROBE_MS, { proxy });
     return { upstream, asked, proof: 'credentials' };
@@ -145,8 +145,7 @@ function findingOf(result: Result, way: Way): Finding {
   if (missing !== undefined) return failure(name, `found no credentials: ${missing}`, FIX_CREDENTIALS);
   if (asked === undefined) return leftOut(upstream.name, upstream.missingVariable ?? '');
   if (asked.kind === 'failed') return unreachable(name, upstream, asked, way);
-  if (isSilent)
-    return ok(name, 'answers; its key was not checked: this host has nothing free of charge that needs one');
+  if (isSilent) return ok(name, 'answers; its key was not checked: this host has no free request that requires one');
   if (missingVersion !== undefined) {
     const { isConfirmed, message, fix } = missingVersion;
     return isConfirmed ? failure(name, message, fix) : warning(name, message, `${fix}, if its documentation has it`);
@@ -215,7 +214,7 @@ function keyRefusal(name: string, status: number, proof: Result['proof']): Findi
 }
 
 function refusal(name: string, status: number, text: string, proof: Result['proof']): Finding {
-  const unless = `nothing, unless its requests fail: \`${program()} requests --errors\` says why`;
+  const unless = `none, unless its requests fail: \`${program()} requests --errors\` shows the reason`;
   const isRefused = status === 401 || status === 403 || (status === 400 && ABOUT_KEY.test(text));
   if (isRefused && ABOUT_SCOPES.test(text)) {
     return warning(name, `answers; its key was not checked, because it may not list models (${status})`, unless);

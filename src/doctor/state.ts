@@ -110,7 +110,7 @@ async function checkDatabase(address: PostgresAddress, retentionMs: number | und
     if (!isAllowed && version === newest) {
       return failure(
         name,
-        `${address.user} may not do what a gateway does in ${place}`,
+        `${address.user} lacks the privileges of a gateway in ${place}`,
         `let the owner of the tables run \`${program()} state grant ${address.user}\``,
       );
     }

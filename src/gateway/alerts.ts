@@ -80,7 +80,7 @@ export class AlertWatch {
     this.#running = { thread, port, isBusy: false };
     // Requests can be served without alerts.
     thread.on('error', (err: Error) => {
-      log.error({ err }, 'internal error: the thread of alerts died; no alerts are told until a restart');
+      log.error({ err }, 'internal error: the alerts thread died; no alerts are sent until a restart');
       clearInterval(this.#timer);
     });
     thread.unref();

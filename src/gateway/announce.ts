@@ -44,7 +44,7 @@ function announceMetrics({ metricsAddress }: Gateway, log: Log): void {
   if (metricsAddress === undefined) return;
   const { address: host, port } = metricsAddress;
   log.info({ address: host, port }, `metrics on ${originOf({ host, port }, false)}/metrics`);
-  if (!isLoopback(host)) log.warn('other machines can read the metrics: they tell what is spent on which model');
+  if (!isLoopback(host)) log.warn('other machines can read the metrics, which show the spending per model');
 }
 
 /** Warns about database connections without a verified certificate. Unix sockets are protected by file permissions. */
@@ -54,7 +54,7 @@ function announceDatabase({ state }: Config, log: Log): void {
     if (server.tls.kind === 'verified' || server.host.startsWith('/')) continue;
     const line = mustProveItself(server)
       ? `it must prove by SCRAM that it knows the password, which is not sent; all else is ${server.tls.kind === 'off' ? 'sent in the clear' : 'encrypted'}`
-      : 'whoever takes its port is believed to be the database';
+      : 'any program that takes its port can pose as the database';
     const message = `no certificate tells who answers at ${formatAddress(server)}: ${line}; ?sslmode=verify-full checks its certificate`;
     if (isOnOwnMachine(server.host) && mustProveItself(server)) log.info(message);
     else log.warn(message);

@@ -367,18 +367,18 @@ async function start(
         onDifference: (entry) => {
           sides.metrics?.countDifference();
           log.error(
-            `after entry ${entry} of the log, this gateway has come to another state than the others: it begins anew from the database; run audit, and report this`,
+            `the state of this gateway diverged from the others at log entry ${entry}; rebuilding it from the database: run audit, and report this`,
           );
         },
         onNonsense: (entry, nodeId) => {
           sides.metrics?.countDifference();
           log.error(
-            `entry ${entry} of the log is nothing that a gateway asks: it is passed over, and gateway ${nodeId} was shut out, which has written it; see who has the password of its role`,
+            `log entry ${entry} is invalid and was skipped; gateway ${nodeId}, which wrote it, was shut out: check who has the password of its role`,
           );
         },
         onLostLog: (entry, requests) =>
           log.error(
-            `the database has lost entry ${entry} of the log: it has crashed, was restored, or a standby took over that lacked it; this gateway goes on by what is there, and charges ${counted(requests, 'request')} as held that had ended`,
+            `the database has lost entry ${entry} of the log: it crashed, was restored, or failed over to a standby without that entry; this gateway continues with the remaining log, and charges ${counted(requests, 'request')} as held that had ended`,
           ),
         onUncharged: (requestId) =>
           log.error(`request ${requestId} is charged to nobody: its key is not in the database any more`),

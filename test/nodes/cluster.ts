@@ -38,7 +38,7 @@ const AMPLE_NANOS = 1_000_000_000_000_000n;
 const ASK_MS = 150;
 
 /** Lines of a gateway's log that tell of a fault in the program, whatever happens to it. */
-const ALARM = /has come to another state than the others: it begins anew|is nothing that a gateway asks/;
+const ALARM = /diverged from the others at log entry|is invalid and was skipped/;
 
 const ROWS = `SELECT request_id AS "requestId", key_id AS "keyId", node_id AS "nodeId", outcome, source,
   completion_tokens::int AS "outputTokens", cost_nanos AS "costNanos", admitted_at_ms::float8 AS "admittedAtMs",

@@ -43,7 +43,7 @@ export async function logCheck(read: Read): Promise<Check> {
     ...(entries === numbers ? [] : [`the log has ${entries} entries for ${numbers} numbers`]),
     ...(last === newest ? [] : [`the last entry of the log is ${newest}, but the account is at ${last}`]),
     ...lost.map(
-      ({ asked_seq: seq, name }) => `entry ${seq} of the gateway ${name} is gone, and what it decided is not written`,
+      ({ asked_seq: seq, name }) => `entry ${seq} of the gateway ${name} is gone, and its decisions are not written`,
     ),
   ]);
 }
