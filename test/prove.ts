@@ -1,6 +1,6 @@
 /**
- * The proof: the tests of that tier, and those of HTTP on Node's own server; or a campaign by its name, `NAME [--minutes N] [--seed N]` and its own options; or
- * `hour`, all campaigns one after the other, each in a process of its own. `--list` says which there are.
+ * The proof: the tests of that tier; or one campaign, `NAME [--minutes N] [--seed N]` with its own options; or
+ * `hour`, all campaigns in turn, each in its own process. `--list` prints their names.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

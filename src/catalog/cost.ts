@@ -92,7 +92,8 @@ type ImagePrice = 'imageInput' | 'cachedImageInput' | 'imageOutput';
  * The highest prices of any known model, in nanodollars per million tokens: gpt-4o-audio-preview and gpt-4o-realtime-preview
  * for audio, gemini-3-pro-image for images. Compared with LiteLLM's table model_prices_and_context_window.json of
  * 2026-07-24, fields `input_cost_per_audio_token`, `output_cost_per_audio_token` and `output_cost_per_image_token`; only the
- * retired previews of 2024-10 were more expensive (audio at 100 and 200 USD). A request for a kind without a price is
+ * retired previews of 2024-10 (audio at 100 and 200 USD) and Azure's regional previews (audio input at 44 USD) are more
+ * expensive. A request for a kind without a price is
  * refused, so these prices apply only if a host reports tokens of a kind that neither the request nor the model's name
  * predicted.
  */
