@@ -33,9 +33,9 @@ async function runWith({ words }: CommandTarget, event: string, timeoutMs: numbe
   const [program = '', ...rest] = words;
   // Detached, so that the command leads its own process group and its children can be killed with it.
   const child = spawn(program, rest, { stdio: ['pipe', 'ignore', 'pipe'], detached: true });
-  let said = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-    said = (said + piece).slice(-MAX_WORDS);
+    stderr = (stderr + piece).slice(-MAX_WORDS);
   });
   // EPIPE: the command need not read the event.
   child.stdin.on('error', () => {});
@@ -51,7 +51,7 @@ async function runWith({ words }: CommandTarget, event: string, timeoutMs: numbe
     if (status === 0) return { isDelivered: true, text: 'exit status 0' };
     if (!child.stderr.readableEnded) await within(LAST_WORDS_MS, once(child.stderr, 'end'), () => undefined);
     const end = status === null ? `ended by ${signal}` : `exit status ${status}`;
-    const words = replaceUnprintable(said.trim().replace(/\s+/g, ' '));
+    const words = replaceUnprintable(stderr.trim().replace(/\s+/g, ' '));
     return { isDelivered: false, text: words === '' ? end : `${end}: ${words}` };
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;

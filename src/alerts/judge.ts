@@ -122,16 +122,16 @@ function judgeShare(
   // A limit of 0 blocks the key on purpose.
   if (limitNanos <= 0n) return undefined;
   const mark = marks.get(subject);
-  const told = mark?.span === span ? Number(mark.value) : 0;
+  const reported = mark?.span === span ? Number(mark.value) : 0;
   const reached = levelOf(spentNanos, limitNanos);
   const marked = (level: number, toldAtMs: number) => ({
     subject,
     revision: mark?.revision ?? 0,
     mark: { span, value: String(level), toldAtMs, untilMs: null },
   });
-  if (reached > told) return { change: marked(reached, nowMs), facts: facts(reached) };
-  const kept = levelOf(spentNanos + (limitNanos * BigInt(SLACK)) / 100n, limitNanos);
-  if (kept < told) return { change: marked(kept, mark?.toldAtMs ?? nowMs), facts: undefined };
+  if (reached > reported) return { change: marked(reached, nowMs), facts: facts(reached) };
+  const lowered = levelOf(spentNanos + (limitNanos * BigInt(SLACK)) / 100n, limitNanos);
+  if (lowered < reported) return { change: marked(lowered, mark?.toldAtMs ?? nowMs), facts: undefined };
   return undefined;
 }
 
@@ -143,7 +143,7 @@ export function levelOf(spentNanos: Nanos, limitNanos: Nanos): number {
 function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Marks, nowMs: number) {
   const subject = 'account/runway';
   const mark = marks.get(subject);
-  const isTold = mark?.span === entry && mark.value === 'short';
+  const isReported = mark?.span === entry && mark.value === 'short';
   const revision = mark?.revision ?? 0;
   const change = (value: string, toldAtMs: number) => ({
     subject,
@@ -152,7 +152,7 @@ function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Mar
   });
   // An exhausted credit is reported by the other subjects.
   if (forecast?.kind === 'ends' && forecast.inMs < SHORT_RUNWAY_MS) {
-    if (isTold || (mark?.span === entry && nowMs - mark.toldAtMs < RUNWAY_REST_MS)) return undefined;
+    if (isReported || (mark?.span === entry && nowMs - mark.toldAtMs < RUNWAY_REST_MS)) return undefined;
     const left = duration(forecast.inMs / 1_000);
     const facts: AlertFacts = {
       kind: 'runway',
@@ -167,7 +167,7 @@ function judgeRunway({ entry, balanceNanos, forecast }: AccountMoney, marks: Mar
     return { change: change('short', nowMs), facts };
   }
   const isLong = forecast?.kind === 'far' || (forecast?.kind === 'ends' && forecast.inMs > LONG_RUNWAY_MS);
-  if (isTold && isLong) return { change: change('long', mark.toldAtMs), facts: undefined };
+  if (isReported && isLong) return { change: change('long', mark.toldAtMs), facts: undefined };
   return undefined;
 }
 

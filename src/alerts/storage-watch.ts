@@ -37,7 +37,7 @@ export class StorageWatch {
 
   /** `fault`: the reason why the state cannot be written; undefined while it can. */
   look(fault: string | undefined, nowMs: number): void {
-    const facts = this.#news(fault, nowMs);
+    const facts = this.#transition(fault, nowMs);
     if (facts === undefined) return;
     const event = eventOf(facts, this.#gateway, nowMs);
     for (const line of this.#lines) {
@@ -51,7 +51,7 @@ export class StorageWatch {
     for (const { timer } of this.#lines) clearTimeout(timer);
   }
 
-  #news(fault: string | undefined, nowMs: number): AlertFacts | undefined {
+  #transition(fault: string | undefined, nowMs: number): AlertFacts | undefined {
     if (fault !== undefined && this.#reported === 'fine' && nowMs - this.#reportedAtMs >= REST_MS) {
       this.#reported = 'fault';
       this.#reportedAtMs = nowMs;

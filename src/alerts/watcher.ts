@@ -68,7 +68,7 @@ export class Watcher {
       ...(await this.#refusalVerdicts(observation, this.#marks, nowMs)),
       ...endedRefusals(this.#marks, nowMs),
     ];
-    await this.#tell(verdicts, nowMs);
+    await this.#queue(verdicts, nowMs);
     for (const courier of this.#couriers) courier.wake();
   }
 
@@ -104,7 +104,7 @@ export class Watcher {
    * Queues alerts, the most severe first. Alerts above the rate limit keep their marks unchanged, so the next call judges them
    * again.
    */
-  async #tell(verdicts: readonly Verdict[], nowMs: number): Promise<void> {
+  async #queue(verdicts: readonly Verdict[], nowMs: number): Promise<void> {
     for (const { change, facts } of verdicts.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       if (facts !== undefined && !this.#rate.hasRoom(nowMs)) continue;
       const outcome = await this.#state.alerts.change(change, facts && this.#outgoing(facts, nowMs));

@@ -178,12 +178,12 @@ export class Service implements ControlHandlers {
     const requests = counted(await this.#gateway.inFlight(), 'request');
     this.#log.info(`handed over: ending once ${requests} in flight have ended`);
     // Notify before exiting: systemd would treat the exit of the main process as the end of the service.
-    const told = this.#isLost ? undefined : notify({ mainPid: this.#successorPid }, this.#log);
+    const notified = this.#isLost ? undefined : notify({ mainPid: this.#successorPid }, this.#log);
     const left = this.#gateway.leave(drainMs).then(() => drainMs);
     const late = setTimeout(() => this.#hurry.resolve(0), LONGEST_REQUEST_MS);
     const milliseconds = await Promise.race([left, this.#hurry.promise]);
     clearTimeout(late);
-    await told;
+    await notified;
     this.#finish(this.#stopGateway(milliseconds));
   }
 

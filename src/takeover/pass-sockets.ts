@@ -39,7 +39,7 @@ const CHANNEL_EVENTS = ['message', 'internalMessage', 'disconnect', 'newListener
 /**
  * Socket objects whose descriptors have other owners. References prevent garbage collection, which would close the descriptors.
  */
-const kept: unknown[] = [];
+const retained: unknown[] = [];
 
 /**
  * Sends the sockets through a connection, which must have been paused from the start and cannot be used afterwards. The sockets
@@ -63,7 +63,7 @@ export async function receiveSockets(connection: Socket, count: number): Promise
       if (handles.length === count) complete.resolve();
     });
     await Promise.race([complete.promise, disconnected()]);
-    kept.push(...handles);
+    retained.push(...handles);
     const fds = handles.map((handle) => handle?.fd).filter((fd) => typeof fd === 'number' && fd >= 0);
     if (fds.length !== count) throw new UserError(`got ${fds.length} of ${count} listening sockets`);
     return fds;
@@ -82,9 +82,9 @@ function channelMaker(): NonNullable<ChannelMaker['_forkChild']> {
 /** Makes the connection an IPC channel of this process while `work` runs. */
 async function asChannel<T>(connection: Socket, work: () => Promise<T>): Promise<T> {
   const makeChannel = channelMaker();
-  const restore = setOwnChannelAside();
+  const restore = detachOwnChannel();
   // The channel closes the descriptor.
-  kept.push(connection);
+  retained.push(connection);
   try {
     makeChannel(fdOf(connection), 'json');
     return await within(PASS_MS, 'the listening sockets were not passed', work());
@@ -99,7 +99,7 @@ async function asChannel<T>(connection: Socket, work: () => Promise<T>): Promise
 }
 
 /** Detaches the channel to the parent process. Returns a function that restores it. */
-function setOwnChannelAside(): () => void {
+function detachOwnChannel(): () => void {
   const parts = process as unknown as Record<string | symbol, unknown>;
   const symbols = Object.getOwnPropertySymbols(process).filter((symbol) => symbol.description === 'kChannelHandle');
   const names = [...CHANNEL_PARTS, ...symbols].filter((name) => Object.hasOwn(process, name));
@@ -131,7 +131,7 @@ function disconnected(): Promise<void> {
 function handleOf(socket: ListeningSocket): Handle {
   if (typeof socket !== 'number') return nativePart(socket);
   const borrowed = new Socket({ fd: socket, readable: false, writable: false });
-  kept.push(borrowed);
+  retained.push(borrowed);
   return nativePart(borrowed);
 }
 

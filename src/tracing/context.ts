@@ -15,7 +15,7 @@ export interface TraceContext {
 
 /** Later versions may append fields, so a suffix is accepted. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-const NOTHING = /^0+$/;
+const ALL_ZEROS = /^0+$/;
 const SAMPLED = 1;
 
 /** The standard requires passing on at least 512 characters, and permits at most 32 members. */
@@ -27,7 +27,7 @@ const STATE_MEMBER = /^[ \t]*(?:[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c
 export function contextOf(traceparent: string | undefined, tracestate: string | undefined): TraceContext | undefined {
   const [, version, traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
-  if (NOTHING.test(traceId) || NOTHING.test(parentId)) return undefined;
+  if (ALL_ZEROS.test(traceId) || ALL_ZEROS.test(parentId)) return undefined;
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0;
   return { traceId, parentId, isSampled, state: validState(tracestate) };
 }

@@ -10,7 +10,7 @@ import { type Findings, isEmptyValue, UNTRANSLATABLE } from './findings.ts';
 /**
  * Fields of any dialect that must not be dropped: content, calls, priced marks, and marks that make a host continue an answer.
  */
-const MEANT: ReadonlySet<string> = new Set([
+const MEANINGFUL: ReadonlySet<string> = new Set([
   ...['content', 'tool_calls', 'function_call', 'tool_call_id', 'refusal', 'thinking_blocks', 'cache_control', 'audio'],
   ...['images', 'videos', 'files', 'documents', 'attachments', 'tools', 'prefix', 'partial', 'clear_at'],
 ]);
@@ -24,7 +24,7 @@ export function expectMessage(
 ): void {
   for (const [name, value] of Object.entries(message)) {
     if (known.has(name) || isEmptyValue(value)) continue;
-    if (MEANT.has(foldCase(name))) findings.refuse(`${where}.${printableName(name)}`, UNTRANSLATABLE);
+    if (MEANINGFUL.has(foldCase(name))) findings.refuse(`${where}.${printableName(name)}`, UNTRANSLATABLE);
     else findings.ignoreUnknown(scope, name);
   }
 }

@@ -22,7 +22,7 @@ export class PastThinking {
   addDetails(details: readonly Fields[]): void {
     for (const detail of details.map(detailOf)) {
       const last = this.#details.at(-1);
-      if (last !== undefined && goesOn(last, detail)) this.#details[this.#details.length - 1] = merged(last, detail);
+      if (last !== undefined && continues(last, detail)) this.#details[this.#details.length - 1] = merged(last, detail);
       else this.#details.push(detail);
     }
   }
@@ -46,7 +46,7 @@ function isSigned({ signature, data }: Fields): boolean {
 }
 
 /** Whether a detail continues the previous one. Encrypted details arrive in one piece. */
-function goesOn(last: Fields, { type, index, data }: Fields): boolean {
+function continues(last: Fields, { type, index, data }: Fields): boolean {
   return last.type === type && last.index === index && data === undefined && !isSigned(last);
 }
 
