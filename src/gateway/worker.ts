@@ -1,4 +1,4 @@
-/** A worker: all parts that serve requests in one thread. Its memory holds no data of finished requests, except counters. */
+/** A worker: all parts that serve requests in one thread. Of finished requests it keeps only figures for operators. */
 
 import type { AddressInfo } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
