@@ -10,14 +10,14 @@ import { useTerminal } from './components/use-terminal.ts';
 import type { Session } from './session.ts';
 import { type Look, lookOf } from './theme.ts';
 
-/** Ink draws at most so often: a key press waits for the next frame. */
+/** Maximum frame rate of Ink: a key press waits for the next frame. */
 const MAX_FPS = 60;
 export interface Streams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
 }
 
-/** The parts of a session that are drawn, and take events. */
+/** The parts of a session that drawing needs. */
 export type Drawn = Pick<Session, 'model' | 'subscribe' | 'dispatch' | 'end' | 'ended'>;
 
 interface DrawOptions {
@@ -26,7 +26,7 @@ interface DrawOptions {
   readonly look?: Look;
 }
 
-/** Draws until the session ends. */
+/** Draws the dashboard until the session ends. */
 export async function draw(
   session: Drawn,
   { input, output }: Streams = { input: process.stdin, output: process.stdout },
@@ -35,9 +35,9 @@ export async function draw(
   const options: RenderOptions = {
     stdin: input,
     stdout: output,
-    // Otherwise a variable named CI would turn drawing off.
+    // Otherwise Ink turns drawing off if the environment has a variable CI.
     interactive: true,
-    // A screen reader also reads what has scrolled by.
+    // On the main screen a screen reader can also read lines that have scrolled off.
     alternateScreen: !isScreenReader,
     incrementalRendering: true,
     maxFps: MAX_FPS,
@@ -46,7 +46,7 @@ export async function draw(
     isScreenReaderEnabled: isScreenReader,
   };
   const app = render(h(LookContext, { value: look }, h(App, { session, hasMouse, isScreenReader })), options);
-  // Whatever happens, the terminal is restored.
+  // Restores the terminal after an error.
   const onError = (error: Error) => {
     app.unmount();
     process.stderr.write(`error: internal error: ${error.stack ?? error.message}\n`);
@@ -55,9 +55,9 @@ export async function draw(
   app.waitUntilExit().catch(onError);
   process.once('uncaughtException', onError);
   const onEnd = () => session.end();
-  // Before Ink has put the terminal into raw mode, Ctrl-C is a signal as well.
+  // Until Ink puts the terminal into raw mode, Ctrl-C raises SIGINT.
   process.once('SIGINT', onEnd).once('SIGTERM', onEnd).once('SIGHUP', onEnd);
-  // A terminal that goes away may fail before the signal comes, or without one.
+  // Writing to a closed terminal can fail before SIGHUP arrives, or without it.
   output.on('error', onEnd);
   input.on('error', onEnd).on('end', onEnd);
   await session.ended;

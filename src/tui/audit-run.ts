@@ -1,4 +1,4 @@
-/** Runs the audit for the dashboard: as the command, in a process of its own. */
+/** Runs the `audit` command in a child process and reports its progress and result to the dashboard. */
 import { spawn } from 'node:child_process';
 import { ownCommand } from '../core/program.ts';
 import { countOf } from '../operator/format.ts';
@@ -6,10 +6,10 @@ import type { Event } from './update/step.ts';
 
 type Told = Extract<Event, { kind: 'audit_progress' | 'audit_ended' }>;
 
-/** More than all checks can say. */
+/** Maximum output that is kept; a complete audit report is shorter. */
 const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
-/** As `audit --json` prints it. */
+/** The output of `audit --json`. */
 interface Verdict {
   readonly ok: boolean;
   readonly path: string;
@@ -22,8 +22,8 @@ interface Verdict {
 }
 
 /**
- * Tells how far it is, and then once what came of it, unless it was stopped. In another process, since the audit
- * has an SQLite of its own: were both in one, closing the file there would drop the locks that are held here.
+ * Starts the audit and reports its progress, then its result unless `stop` was called. The audit of a state file is
+ * synchronous: in a child process it does not block key presses, and `stop` can kill it at any time.
  */
 export function startAudit(
   configOption: string | undefined,

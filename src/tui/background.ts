@@ -1,7 +1,10 @@
 /** Asks the terminal for its background, so that colours are readable on it. */
 import type { Background } from './theme.ts';
 
-/** OSC 11 asks for the colour. Each terminal answers DA1 after it, so that one without a colour is not waited for. */
+/**
+ * OSC 11 asks for the colour. Every terminal answers DA1, which follows, so a terminal that ignores OSC 11 causes no
+ * wait.
+ */
 const QUESTION = '\u001b]11;?\u0007\u001b[c';
 const ESCAPE = '\u001b';
 const COLOUR = new RegExp(
@@ -9,14 +12,14 @@ const COLOUR = new RegExp(
   'i',
 );
 const ATTRIBUTES = new RegExp(`${ESCAPE}\\[\\?[\\d;]*c`);
-/** A terminal that answers later is far away, or answers nothing. */
+/** Longest wait for the terminal's answer. */
 const MOST_WAIT_MS = 500;
-/** Of white: more is a light background. */
+/** The brightness, as a share of white, above which a background counts as light. */
 const LIGHT = 0.5;
 
 type Input = Pick<NodeJS.ReadStream, 'setRawMode' | 'on' | 'off' | 'read' | 'unshift'>;
 
-/** The terminal's answer, or else the variable that some terminals set, or else a dark background. */
+/** Returns the background that the terminal reports, else the one in COLORFGBG, else dark. */
 export async function askBackground(
   input: Input,
   output: Pick<NodeJS.WriteStream, 'write'>,
@@ -26,7 +29,7 @@ export async function askBackground(
   return backgroundIn(answer) ?? backgroundOf(env) ?? 'dark';
 }
 
-/** Text that was typed meanwhile goes back to the input. */
+/** Reads the terminal's answer and returns any typed text to the input. */
 async function answerOf(input: Input, output: Pick<NodeJS.WriteStream, 'write'>): Promise<string> {
   let text = '';
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -47,16 +50,16 @@ async function answerOf(input: Input, output: Pick<NodeJS.WriteStream, 'write'>)
   return text;
 }
 
-/** The background in a terminal's answer; undefined if it has none. */
+/** Returns the background in a terminal's answer; undefined if the answer contains no colour. */
 export function backgroundIn(answer: string): Background | undefined {
   const [, ...levels] = COLOUR.exec(answer) ?? [];
   if (levels.length < 3) return undefined;
   const [red = 0, green = 0, blue = 0] = levels.map((each) => Number.parseInt(each, 16) / (16 ** each.length - 1));
-  // As bright as the eye sees it.
+  // Perceived brightness: the eye weighs green most and blue least.
   return 0.299 * red + 0.587 * green + 0.114 * blue > LIGHT ? 'light' : 'dark';
 }
 
-/** `COLORFGBG=15;0`: the second is the background, of 16 colours. */
+/** `COLORFGBG=15;0`: the second number is the background, one of 16 colours. */
 function backgroundOf({ COLORFGBG: colours }: NodeJS.ProcessEnv): Background | undefined {
   const index = Number(colours?.split(';').at(-1) || Number.NaN);
   if (Number.isNaN(index)) return undefined;

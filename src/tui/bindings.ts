@@ -1,7 +1,7 @@
-/** Every key of the keyboard that does something, and what it does: the help and the palette are made of this table. */
+/** Every key of the keyboard and its effect; the help and the palette are built from this table. */
 import type { View } from './model.ts';
 
-/** As the tabs show them. */
+/** Names of the views in the tabs. */
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
   overview: 'Overview',
   keys: 'Keys',
@@ -13,18 +13,18 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
 };
 
 export interface Binding {
-  /** The key as people read it. */
+  /** The key as the help shows it. */
   readonly shown: string;
   readonly meaning: string;
-  /** The name of the key that the palette presses; undefined for what is of no use there, such as moving. */
+  /** The key press that the palette sends; undefined for keys such as cursor movement, which the palette omits. */
   readonly press?: string;
-  /** Whether it changes something, or asks whether it should: a read-only dashboard refuses it. */
+  /** Whether the key changes data or asks to; a read-only dashboard refuses it. */
   readonly isChange?: true;
 }
 
 export interface Section {
   readonly title: string;
-  /** The view that the keys work in; undefined for all of them. */
+  /** The view in which the keys work; undefined for all views. */
   readonly of: View | undefined;
   readonly bindings: readonly Binding[];
 }

@@ -1,4 +1,4 @@
-/** Makes the changes that the dashboard is asked for, with the operations of the commands. */
+/** Carries out the dashboard's changes through the same operations as the commands. */
 import { mintKey } from '../core/api-key.ts';
 import { countOf, usd } from '../operator/format.ts';
 import { BALANCE_TOO_LARGE, explainGroupChange, explainKeyChange } from '../operator/messages.ts';
@@ -12,7 +12,7 @@ import type { Event } from './update/step.ts';
 
 export type ActionEvent = Extract<Event, { kind: 'outcome' | 'key_created' }>;
 
-/** Rejects where the state cannot be changed. */
+/** Carries out an action. Rejects if the state cannot be changed. */
 export async function carryOut(
   { keys, groups, account, nodes }: OpenState,
   action: Exclude<Action, { kind: 'stop_request' }>,
@@ -128,7 +128,7 @@ function groupOutcome(change: GroupChange, idOrName: string, say: (name: string)
   return outcome(explainGroupChange(change, idOrName), 'bad');
 }
 
-/** Budgets only if they are named: a database stops the decisions of all gateways to change them. */
+/** Leaves budgets out unless the change sets them: changing budgets in a database pauses admission on all gateways. */
 function changesOf({ budgets, ...limits }: SomeLimits): LimitChanges {
   return budgets === undefined ? limits : { ...limits, budgets: () => budgets };
 }

@@ -1,4 +1,4 @@
-/** The command line that does the same as what was done in the dashboard. Pure; no secret comes in here. */
+/** The command line that is equivalent to an action of the dashboard. Pure; it never contains a secret. */
 import { formatUsd } from '../core/money.ts';
 import { commandLine } from '../core/program.ts';
 import { changeOptions, createOptions } from '../operator/terms.ts';
@@ -12,15 +12,15 @@ import {
   userLimitsOf,
 } from './actions.ts';
 
-/** The arguments of the program. */
+/** The arguments of a command. */
 export type Words = readonly string[];
 
-/** A key as far as commands need it. */
+/** The parts of a key that commands use. */
 type Named = Pick<KeyRecord, 'id' | 'name'>;
 
 /**
- * What to type for it: one command, or rarely two. `subject` is the key, group or end user as it was; undefined if the
- * action is about none, or nobody knows it.
+ * Returns the equivalent command, or rarely two. `subject` is the key, group or end user before the action; undefined
+ * if the action has no subject or its subject is unknown.
  */
 export function commandsOf(action: AnyAction, subject: Subject | undefined): readonly Words[] {
   const level = subject !== undefined && 'kind' in subject ? subject : undefined;
@@ -87,7 +87,7 @@ function limitWords(ref: LevelRef, limits: Partial<LevelTerms>, level: LevelSubj
   return ['users', 'set', ...options, ...userWords(ref, level)];
 }
 
-/** What each end user may do, of what a change names. */
+/** Options for the end-user limits that a change sets. */
 function userOptions({ required, ...limits }: Partial<UserLimits>, before: UserLimits | undefined): Words {
   const duty = required === undefined ? [] : required ? ['--user-required'] : ['--user-required', 'off'];
   return [...changeOptions(limits, before && { ...NO_TERMS, ...before }, 'user'), ...duty];
@@ -103,7 +103,7 @@ function groupWord(groupId: string, level: LevelSubject | undefined): string {
   return `@${level?.kind === 'group' ? level.record.name : groupId}`;
 }
 
-/** The name of an end user may be anything. */
+/** Arguments that name an end user; such a name may contain any characters. */
 function userWords(
   { ownerId, name }: Extract<LevelRef, { kind: 'user' }>,
   level: LevelSubject | undefined,
@@ -111,13 +111,13 @@ function userWords(
   return [...option('--key', level?.kind === 'user' ? level.owner : ownerId), ...argument(name)];
 }
 
-/** The name, which people know, where it can be typed as an argument; otherwise the id. */
+/** Returns the key's name if it can be typed as an argument, otherwise its id. */
 function nameOf(key: Named | undefined, keyId: string): string {
   const name = key?.name ?? '';
   return checkKeyName(name) === undefined && !name.startsWith('-') ? name : keyId;
 }
 
-/** A value that begins with a hyphen would be taken for an option. */
+/** Returns `-- value` for a value that begins with a hyphen, since the command would parse it as an option. */
 function argument(value: string): Words {
   return value.startsWith('-') ? ['--', value] : [value];
 }
@@ -126,7 +126,7 @@ function option(name: string, value: string): Words {
   return value.startsWith('-') ? [`${name}=${value}`] : [name, value];
 }
 
-/** No command sets an empty allowlist: it is what is left once all models are removed. */
+/** Commands for an allowlist. No command sets an empty one: it results from removing the last model. */
 function allowlistCommands(
   key: string,
   models: readonly string[] | null,
@@ -141,10 +141,10 @@ function allowlistCommands(
   ];
 }
 
-/** Set and removed again; it need not exist. */
+/** A placeholder model that is added and removed again; it need not exist. */
 const ANY_MODEL = 'no/model';
 
-/** As it is typed in a shell. `config` is the `--config` that the dashboard was started with. */
+/** Formats the commands for a shell. `config` is the `--config` of the dashboard. */
 export function shellLine(commands: readonly Words[], config: string | undefined): string {
   return commands.map((words) => commandLine(words, config)).join(' && ');
 }

@@ -1,4 +1,4 @@
-/** The text that `y` copies: the id or the name of the row under the cursor, or a command. Pure. */
+/** The text that `y` copies: a command, or the id or name of the row under the cursor. Pure. */
 import { commandsOf, shellLine } from './command-line.ts';
 import { currentRow } from './lists/groups.ts';
 import { shownJournal } from './lists/journal.ts';
@@ -9,7 +9,7 @@ import { chosenItem } from './lists/overview.ts';
 import { nameOfUsage, shownUsage } from './lists/usage.ts';
 import type { Model } from './model.ts';
 
-/** Undefined where nothing is under the cursor. */
+/** Returns the text to copy; undefined without a row under the cursor. */
 export function copiedText(model: Model): string | undefined {
   const { lists, view } = model;
   const { cursor } = lists[view];
@@ -49,7 +49,7 @@ function itemText(model: Model): string | undefined {
   }
 }
 
-/** The command that does the same as the last change in this dashboard. */
+/** Returns the command line that is equivalent to the last change in this dashboard. */
 export function lastCommand({ done, configOption }: Model): string | undefined {
   const last = done.at(-1);
   return last && shellLine(commandsOf(last.action, last.before), configOption);

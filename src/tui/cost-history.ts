@@ -1,4 +1,4 @@
-/** What the rows of Usage have cost by hour or by day: who spends, and since when. Hours and days that are over are read once. */
+/** The cost of each row of Usage by hour or day, and since when it is high. Completed hours and days are read once. */
 import { setImmediate } from 'node:timers/promises';
 import { DAY_MS } from '../core/clock.ts';
 import { NANOS_PER_USD } from '../core/money.ts';
@@ -10,20 +10,26 @@ import type { ComparedUsage, Range, UsageOf } from './model.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-/** Of all time, as much is shown as of the last month. */
+/** Days of history for the range of all time. */
 const DAYS = 30;
-/** Those of the highest cost. With many keys all would take some tens of megabytes. */
+/** Maximum rows with a history, highest cost first. The history of many keys would take tens of megabytes. */
 const MOST_ROWS = 200;
-/** Then others may cost most, and a request that has ended late may belong to an hour that was over. */
+/**
+ * Maximum age of the history. Other rows may have become the most expensive, and a late request may belong to a
+ * completed hour.
+ */
 const FRESH_MS = 600_000;
 
-/** Less of the present hour or day says little about its pace. */
+/** The share of an hour or day that must have elapsed before its rate counts. */
 const LEAST_ELAPSED = 0.1;
-/** Of the most in any of them. Traffic varies by the hour and by the day of the week. */
+/**
+ * The share of the highest cost from which a cost counts as high. Lower bounds would react to the usual daily and
+ * weekly cycles.
+ */
 const MUCH = 0.25;
 const LITTLE = 0.05;
 
-/** What the rows of Usage are sums of. */
+/** The grouping, range and filter of the rows. */
 export interface UsageAsked {
   readonly by: UsageGroup;
   readonly range: Range;
@@ -36,7 +42,7 @@ interface Slots {
   readonly count: number;
 }
 
-/** The hours of a short range, the days of a longer one. */
+/** Returns hours for a short range, and days for a longer one. */
 export function slotsOf(range: Range, nowMs: number): Slots {
   const day = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const days = (count: number) => ({ firstMs: day - (count - 1) * DAY_MS, stepMs: DAY_MS, count });
@@ -57,14 +63,14 @@ export function slotsOf(range: Range, nowMs: number): Slots {
   }
 }
 
-/** From when to when something has cost much: at least a quarter of the most in an hour or day, without a pause. */
+/** A span of high cost: at least a quarter of the highest hour or day, without a pause. */
 export interface HighCost {
   readonly sinceMs: number;
-  /** Undefined while it goes on. */
+  /** Undefined while the cost is still high. */
   readonly untilMs: number | undefined;
 }
 
-/** Undefined if it has cost as much from the first hour or day on, or usually does. */
+/** Returns the span of high cost; undefined if the cost was high from the first slot on, or is usually high. */
 function highCostOf(costs: readonly number[], slots: Slots, nowMs: number): HighCost | undefined {
   const sinceMs = ongoingSinceMs(costs, slots, nowMs);
   if (sinceMs !== undefined) return { sinceMs, untilMs: undefined };
@@ -75,24 +81,24 @@ function highCostOf(costs: readonly number[], slots: Slots, nowMs: number): High
   return { sinceMs: at(burn.from), untilMs: at(burn.to) };
 }
 
-/** The first hour or day of a high cost that goes on. */
+/** Returns the start of the first hour or day of an ongoing high cost. */
 function ongoingSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, nowMs: number): number | undefined {
   const present = Math.floor((nowMs - firstMs) / stepMs);
   const elapsed = (nowMs - firstMs) / stepMs - present;
-  // One that has only begun says nothing yet.
+  // The current slot is skipped until enough of it has elapsed.
   const last = elapsed < LEAST_ELAPSED ? present - 1 : present;
   const rates = costs.slice(0, last + 1).map((cost, i) => (i === present ? cost / elapsed : cost));
   const most = Math.max(...rates);
   const before = rates.findLastIndex((rate) => rate < most * MUCH);
   if (before < 0 || before === last) return undefined;
-  // What has begun late in an hour has cost little in that one, but more than in the one before.
+  // A rise late in an hour adds little to that hour, but more than the hour before had.
   const begun = rates[before] as number;
   const earlier = rates[before - 1] ?? begun;
   const hasBegun = begun >= most * LITTLE && begun > 2 * earlier;
   return firstMs + (hasBegun ? before : before + 1) * stepMs;
 }
 
-/** Whether its rows have a history: a day has none, and a period of its own is not a range up to now. */
+/** Whether a grouping and range have a history: the grouping by time and a fixed period have none. */
 export function hasHistory({ by, of }: UsageAsked): boolean {
   return by !== 'day' && by !== 'month' && by !== 'hour' && of.period === undefined;
 }
@@ -101,7 +107,7 @@ interface Known {
   readonly what: string;
   readonly atMs: number;
   readonly ids: ReadonlySet<string>;
-  /** USD by row, by the beginning of the hour or day. */
+  /** Cost in USD by row, for each hour or day by its start. */
   readonly slots: Map<number, ReadonlyMap<string, number>>;
 }
 
@@ -113,7 +119,7 @@ export class CostHistory {
     this.#report = report;
   }
 
-  /** The rows with what is known of their past. */
+  /** Returns the rows with the part of their history that is loaded. */
   shown(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number): readonly ComparedUsage[] {
     const { what, ids, slots } = this.#known ?? {};
     if (ids === undefined || slots === undefined || what !== whatOf(asked)) return rows;
@@ -128,19 +134,19 @@ export class CostHistory {
     });
   }
 
-  /** Reads what is not known, and again what may have changed, as long as somebody wants it. */
+  /** Reads missing slots, and those that may have changed, while `isWanted` returns true. */
   async read(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number, isWanted: () => boolean): Promise<void> {
     const { by, range, of } = asked;
     const { slots } = this.#begun(rows, whatOf(asked), nowMs);
     const { firstMs, stepMs, count } = slotsOf(range, nowMs);
     for (let i = count - 1; i >= 0 && isWanted(); i--) {
       const sinceMs = firstMs + i * stepMs;
-      // Of the one before this requests are still in flight.
+      // Requests of the previous slot can still be in flight.
       const isOver = sinceMs + 2 * stepMs <= nowMs;
       if (sinceMs > nowMs || (isOver && slots.has(sinceMs))) continue;
       const query = { by, keyId: of.key?.id, model: of.model, sinceMs, untilMs: sinceMs + stepMs };
       slots.set(sinceMs, this.#costs(await this.#report(query)));
-      // A state file answers at once: key presses come in only here.
+      // SQLite reads are synchronous: key presses are handled only here.
       await setImmediate();
     }
   }

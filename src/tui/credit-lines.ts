@@ -1,4 +1,4 @@
-/** The history of the credit as lines: newest first, with the notes in full. Pure. */
+/** The credit history as lines: newest first, with complete notes. Pure. */
 import { program } from '../core/program.ts';
 import { count, dateTime, exactUsd, inOneFormat } from '../operator/format.ts';
 import { clean, pad, widthOf, wrap } from '../operator/text.ts';
@@ -7,10 +7,10 @@ import { boxWidth } from './draw/box.ts';
 import { dim, type Line, span } from './draw/line.ts';
 import type { CreditDialog } from './model.ts';
 
-/** Older entries are left to the command. */
+/** Maximum entries shown; the command prints older ones. */
 export const MAX_ENTRIES = 500;
 const GAP = '  ';
-/** A note gets a line of its own where it would have less room. */
+/** Minimum columns for a note; with fewer it gets a line of its own. */
 const LEAST_NOTE = 16;
 
 export function creditLines({ entries, total }: CreditDialog, windowColumns: number): Line[] {
@@ -42,7 +42,7 @@ export function creditLines({ entries, total }: CreditDialog, windowColumns: num
   ];
 }
 
-/** The columns, each with its head first, and padded to one width. */
+/** Returns the columns, each with its head first, and padded to one width. */
 function columnsOf(entries: readonly CreditEntry[]) {
   const amounts = (head: string, nanos: readonly bigint[]) => {
     const cells = [

@@ -1,4 +1,4 @@
-/** What was done in this dashboard as lines: newest first, each with the command line that does the same. Pure. */
+/** The actions of this dashboard as lines: newest first, each with the equivalent command line. Pure. */
 import { clean, wrap } from '../operator/text.ts';
 import type { Done } from './actions.ts';
 import { commandsOf, shellLine } from './command-line.ts';
@@ -7,7 +7,7 @@ import { dim, type Line, span } from './draw/line.ts';
 import { localTime } from './local-time.ts';
 import type { Model } from './model.ts';
 
-/** `12:00:00`, and the gap after it. */
+/** Columns for `12:00:00` and a gap. */
 const TIME = 8;
 const GAP = '  ';
 

@@ -1,4 +1,4 @@
-/** Choices of which one is in force: the others can be clicked. */
+/** A row of choices with the current one marked; the others can be clicked. */
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import { span } from '../draw/line.ts';
@@ -10,7 +10,7 @@ import { Styled } from './styled.ts';
 interface ChoicesProps {
   readonly all: readonly string[];
   readonly chosen: string;
-  /** Whether there is room for all; otherwise a click on the chosen one takes the next. */
+  /** Whether all choices fit; otherwise only the current one is shown, and a click on it selects the next. */
   readonly isAll: boolean;
   readonly on: Click['on'];
 }

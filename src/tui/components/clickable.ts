@@ -1,4 +1,4 @@
-/** Boxes that can be clicked, and the mouse in the reports of SGR mode. */
+/** Clickable boxes, and the parser for mouse reports in SGR mode. */
 import { Box, type BoxProps, type DOMElement, useStdin, useStdout } from 'ink';
 import {
   createContext,
@@ -15,7 +15,7 @@ import type { Click, MouseAction } from '../pointer.ts';
 /** The boxes on the screen that can be clicked. */
 export type Clicks = Map<DOMElement, Click>;
 
-/** Without it, clicks have no effect: beneath a dialog, and in pictures. */
+/** The registry of clickable boxes. Undefined beneath a dialog and in pictures: clicks have no effect there. */
 export const ClicksContext = createContext<Clicks | undefined>(undefined);
 
 type ClickableProps = PropsWithChildren<BoxProps & { readonly click: Click | undefined }>;
@@ -35,7 +35,7 @@ export function Clickable({ click, children, ...box }: ClickableProps): ReactNod
   return h(Box, { ref, ...box }, children);
 }
 
-/** The effect of a click at a cell, counted from 0. */
+/** Returns the effect of a click on a cell, counted from 0. */
 export function clickAt(clicks: Clicks, column: number, row: number): Click | undefined {
   for (const [node, click] of clicks) {
     const { left, top, width, height } = placeOf(node);
@@ -44,7 +44,7 @@ export function clickAt(clicks: Clicks, column: number, row: number): Click | un
   return undefined;
 }
 
-/** Yoga's positions are relative to the box around. */
+/** Returns a node's absolute position; Yoga's positions are relative to the parent box. */
 function placeOf(node: DOMElement) {
   const { width = 0, height = 0 } = node.yogaNode?.getComputedLayout() ?? {};
   let [left, top] = [0, 0];
@@ -55,14 +55,17 @@ function placeOf(node: DOMElement) {
   return { left, top, width, height };
 }
 
-/** Buttons, with their places in SGR form. No mode reports moves, which the terminal's own selection needs. */
+/**
+ * Enables button reports with positions in SGR form. Motion reports stay off, since they would disable the terminal's
+ * own selection.
+ */
 export const MOUSE_ON = '\u001b[?1000h\u001b[?1006h';
 export const MOUSE_OFF = '\u001b[?1006l\u001b[?1000l';
 const ESCAPE = '\u001b';
 const REPORT = new RegExp(`${ESCAPE}\\[<(\\d{1,5});(\\d{1,5});(\\d{1,5})M`, 'g');
-/** The beginning of a report, the rest of which comes with the next read. */
+/** An incomplete report at the end of a read; the next read contains the rest. */
 const BEGUN = new RegExp(`${ESCAPE}(?:\\[(?:<[\\d;]{0,17})?)?$`);
-/** By the number of the button, without modifier keys: Shift and a click is the terminal's own selection. */
+/** Actions by button number, without modifier keys: with Shift, the terminal makes its own selection. */
 const ACTIONS: Readonly<Record<string, MouseAction>> = { 0: 'click', 64: 'wheel_up', 65: 'wheel_down' };
 
 /**

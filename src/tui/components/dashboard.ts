@@ -1,4 +1,4 @@
-/** The whole screen: status, tabs, what is wrong, the open view, a message and key hints, and a dialog over them. */
+/** The whole screen: status, tabs, troubles, the open view, a message and key hints, and a dialog on top. */
 import { Box, useIsScreenReaderEnabled } from 'ink';
 import { type ComponentType, createElement as h, type ReactNode, useContext, useMemo } from 'react';
 import { duration, usd } from '../../operator/format.ts';
@@ -27,13 +27,13 @@ import type { ViewProps } from './view-props.ts';
 /** The smallest terminal that the views fit in. */
 export const MIN_COLUMNS = 60;
 export const MIN_ROWS = 16;
-/** Status, tabs, what is wrong, the message line and the key hints. */
+/** Rows of status, tabs, troubles, the message and the key hints. */
 const FRAME_ROWS = 5;
-/** From this many columns on there is room between the tabs, also beside a note that all is read-only. */
+/** Minimum columns for gaps between the tabs, even with the read-only note. */
 const LOOSE_COLUMNS = 87;
-/** With fewer, the numbers stand at the names. */
+/** Below this many columns the tabs' numbers touch their names. */
 const TIGHT_COLUMNS = 80;
-/** Between two hints. */
+/** Columns between two hints. */
 const HINT_GAP = 2;
 
 const BODIES: Readonly<Record<View, ComponentType<ViewProps>>> = {
@@ -65,7 +65,7 @@ export function Dashboard({ model }: ModelProps): ReactNode {
   );
 }
 
-/** Visible, but faded, and without clicks. */
+/** The view beneath a dialog: faded, and without clicks. */
 function Beneath({ children }: { readonly children?: ReactNode }): ReactNode {
   const look = useContext(LookContext);
   const faded = useMemo(() => ({ ...look, isFaded: true }), [look]);
@@ -79,7 +79,7 @@ function Body({ model }: ModelProps): ReactNode {
     Box,
     { flexDirection: 'column', height: model.rows - 2, flexShrink: 0, overflow: 'hidden' },
     h(StatusLine, { model }),
-    // A screen reader need not read all tabs with each change.
+    // Spares screen readers from reading all tabs with each change.
     isRead ? null : h(Tabs, { model }),
     h(TroubleLine, { model }),
     h(BODIES[model.view], { model, height }),
@@ -92,7 +92,7 @@ function TooSmall({ model: { columns, rows } }: ModelProps): ReactNode {
   return h(Box, { flexDirection: 'column', height: rows, width: columns, overflow: 'hidden' }, h(Lines, { lines }));
 }
 
-/** Where room is short, the balance comes before how long the gateway has been up. */
+/** The status line. In a narrow window the uptime is dropped before the balance. */
 function StatusLine({ model }: ModelProps): ReactNode {
   const { columns } = model;
   const status: Line = [span(' inf-gw ', { bold: true }), ...gatewayStatus(model)];
@@ -161,7 +161,7 @@ function TroubleLine({ model }: ModelProps): ReactNode {
   );
 }
 
-/** In the Overview the cursor starts at what is wrong. */
+/** Returns the trouble under the Overview's cursor. */
 function chosenTrouble(model: Model): Trouble | undefined {
   const item = model.view === 'overview' ? chosenItem(model) : undefined;
   return item?.kind === 'trouble' ? item.trouble : undefined;
@@ -190,7 +190,7 @@ function hintsFor(model: Model): readonly string[] {
   return usable(view === 'groups' ? groupHints(currentRow(model)?.kind) : HINTS[view], isReadOnly);
 }
 
-/** As many as fit, each whole, and the last one. */
+/** Joins as many whole hints as fit, and always the last one. */
 function fittingHints(hints: readonly string[], width: number): string[] {
   const last = hints.slice(-1);
   const shown: string[] = [];

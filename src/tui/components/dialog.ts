@@ -14,13 +14,13 @@ import type { Dialog, Field, Model } from '../model.ts';
 import { found, type PaletteDialog, paletteRoom } from '../update/palette.ts';
 import { Lines, LookContext, Styled } from './styled.ts';
 
-/** Rows of the window that are not inside the box: its frame, and the hints at the bottom. */
+/** Rows of the window outside the box's content: its frame, and the hints at the bottom. */
 const OUTSIDE_ROWS = 3;
 
 /** A line of a dialog. */
 type DialogLine = Line | { readonly selected: Line };
 
-/** A box in the middle of the screen, over the view. */
+/** Draws a box in the middle of the screen, over the view. */
 export function DialogBox({ model, dialog }: { readonly model: Model; readonly dialog: Dialog }): ReactNode {
   const { theme, isAscii } = useContext(LookContext);
   const width = boxWidth(model.columns);
@@ -38,7 +38,7 @@ export function DialogBox({ model, dialog }: { readonly model: Model; readonly d
   return h(
     Box,
     place,
-    // A box has no background that would cover the view.
+    // Ink boxes have no background, so blank lines cover the view.
     h(Box, place, h(Lines, { lines: Array<Line>(lines.length + 2).fill(blank) })),
     h(
       Box,
@@ -109,12 +109,12 @@ function contentOf(model: Model, dialog: Dialog, height: number): DialogLine[] {
   }
 }
 
-/** A text in as many lines as it needs: no question or message may be cut off. */
+/** Wraps a text: a question or message must be shown in full. */
 function paragraph(text: string, width: number, style: Omit<Span, 'text'> = {}): Line[] {
   return wrap(clean(text), width).map((line) => [span(line, style)]);
 }
 
-/** What the keys do in this dialog. */
+/** The key hints of a dialog. */
 function hints(width: number, ...keys: readonly string[]): Line[] {
   const lines: string[] = [];
   for (const key of keys) {
@@ -147,7 +147,7 @@ function form({ title, fields, cursor }: Extract<Dialog, { kind: 'form' }>, widt
   const blocks = fields.map(linesOf);
   const head = [...paragraph(title, width, { bold: true }), []];
   const foot = [[], ...hints(width, '↑↓ or Tab: next field', 'Enter: confirm', 'Esc: cancel')];
-  // In a small window what is wrong may not fit: the field under the cursor does, with what is wrong in it.
+  // In a small window only the field under the cursor shows its error.
   const room = height - head.length - foot.length;
   const above = blocks.slice(0, cursor).flat().length;
   const top = Math.max(0, Math.min(above, above + (blocks[cursor]?.length ?? 0) - room));
@@ -172,12 +172,12 @@ function confirmation(
   const head = paragraph(title, width, { bold: true, tone: 'bad' });
   const rest = [[], ...paragraph(text, width), [], ...ask];
   const known = facts.length > 0 ? [[], ...labelledLines(facts, width)] : [];
-  // In a small window the question itself comes first.
+  // In a small window the question takes precedence over the facts.
   const hasRoom = head.length + known.length + rest.length <= height;
   return [...head, ...(hasRoom ? known : []), ...rest];
 }
 
-/** Each value beside its label, in as many lines as it needs. */
+/** Lines of labels and values; long values wrap. */
 function labelledLines(facts: readonly (readonly [label: string, value: string])[], width: number): Line[] {
   const labels = Math.max(...facts.map(([label]) => widthOf(label))) + 2;
   return facts.flatMap(([label, value]) =>
@@ -240,7 +240,7 @@ function audit({ read, of }: Extract<Dialog, { kind: 'audit' }>, width: number):
   ];
 }
 
-/** Lines that scroll below a title, and below their head if they have one. */
+/** Lines that scroll below a title and an optional head. */
 function scrolled(
   title: readonly Line[],
   below: Line,
@@ -256,7 +256,7 @@ function scrolled(
   return [...title, below, ...shown, [], ...hints(width, ...where, 'Enter or Esc: close')];
 }
 
-/** The columns for what kind of thing an entry is. */
+/** Columns for the type of an entry. */
 const KIND = 12;
 const PROMPT = ': ';
 

@@ -1,4 +1,4 @@
-/** What all views that are lists have in common: the way here, the filter, the table, and the details of a row. */
+/** The common parts of list views: the breadcrumb, the filter, the table, and the details of a row. */
 import { Box, useIsScreenReaderEnabled } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import { clean, widthOf, wrap } from '../../operator/text.ts';
@@ -15,10 +15,10 @@ import { hasPane } from '../select.ts';
 import { Lines, Spread, Styled } from './styled.ts';
 import { Table } from './table.ts';
 
-/** A column, and the field that the list is ordered by with it. */
+/** A column, with the field that sorting by it uses. */
 export interface ListColumn<Row> extends Column<Row> {
   readonly field?: string;
-  /** Whether what it shows falls as the field rises: a moment, and how long ago it was. */
+  /** Whether the displayed value falls as the field rises, such as the age of a timestamp. */
   readonly isReversed?: true;
 }
 
@@ -27,36 +27,36 @@ export type Blocks = readonly (readonly Line[])[];
 
 export interface ListViewProps<Row> {
   readonly model: Model;
-  /** Lines of the screen. */
+  /** Height in lines. */
   readonly height: number;
-  /** Beside the title: how many there are, or what they are. Nodes can be clicked. */
+  /** The text after the title: a count, or a description. A node can be clicked. */
   readonly about: Line | { readonly node: ReactNode; readonly width: number };
   readonly rows: readonly Row[];
   readonly columns: readonly ListColumn<Row>[];
-  /** The details of the row under the cursor; undefined if they are closed, and there is no pane for them. */
+  /** The details of the row under the cursor; undefined if they are closed and the window has no pane. */
   readonly detail: ((width: number, height: number) => Blocks) | undefined;
-  /** The part of the screen that details beside the table have. */
+  /** The share of the screen for details at the right of the table. */
   readonly detailShare?: number;
-  /** The text if there are no rows, without a filter. */
+  /** The text of an empty list without a filter. */
   readonly empty: readonly Line[];
-  /** At the right of the title, if there is room. */
+  /** Text at the right of the title, if it fits. */
   readonly aside?: Line;
-  /** Beneath the table. */
+  /** The line below the table. */
   readonly foot?: { readonly left: Line; readonly right: Line };
 }
 
 const MAX_DETAIL_COLUMNS = 84;
-/** Of a table with details beneath, at least the head and three rows are shown. */
+/** Minimum lines of a table above details: the head and three rows. */
 const LEAST_TABLE = 4;
 const GAP = 3;
-/** Between the blocks of details. */
+/** Columns between blocks of details. */
 const BLOCK_GAP = 2;
-/** Of the screen, where details stand beside the table. */
+/** The default share of the screen for details at the right of the table. */
 const DETAIL_SHARE = 0.4;
-/** Columns that a filter being typed leaves. */
+/** Columns that remain for other text while a filter is being typed. */
 const BESIDE_TYPED = 8;
 const LEAST_TYPED = 10;
-/** Of the title, for the way to the view. */
+/** The share of the title line for the breadcrumb. */
 const WAY_SHARE = 0.6;
 
 export function ListView<Row>(props: ListViewProps<Row>): ReactNode {
@@ -64,7 +64,7 @@ export function ListView<Row>(props: ListViewProps<Row>): ReactNode {
   const isRead = useIsScreenReaderEnabled();
   const filter = filterLine(model);
   const { title, width: titleWidth } = titleOf(props);
-  // The filter may need a line of its own.
+  // A long filter gets a line of its own.
   const isApart = titleWidth + lineWidth(filter) > model.columns;
   const room = height - (isApart ? 2 : 1) - (foot === undefined ? 0 : 1);
   const isBeside = detail !== undefined && hasPane(model);
@@ -102,7 +102,7 @@ function heightOf(blocks: Blocks): number {
   return Math.max(0, ...blocks.map((lines) => lines.length));
 }
 
-/** The width of each of so many blocks side by side. */
+/** Returns the width of each block if this many share a line. */
 export function blockWidth(width: number, blocks: number): number {
   return Math.floor((width - BLOCK_GAP * (blocks - 1)) / blocks);
 }
@@ -115,7 +115,7 @@ function Detail({ blocks, width }: { readonly blocks: Blocks; readonly width: nu
   );
 }
 
-/** The title with its node, and its width. */
+/** Returns the title as a node, and its width. */
 function titleOf<Row>({ model, about }: ListViewProps<Row>): { readonly title: ReactNode; readonly width: number } {
   const way: Line = [...wayTo(model), { text: '  ' }];
   const order = orderOf(model);
@@ -142,7 +142,7 @@ interface TitlesProps {
   readonly model: Model;
 }
 
-/** Where room is short, the line at the right is left out. */
+/** The title line. In a narrow window the text at the right is left out. */
 function Titles({ title, titleWidth, filter, isApart, aside, model }: TitlesProps): ReactNode {
   const left = titleWidth + (isApart ? 0 : lineWidth(filter));
   const first = h(
@@ -171,19 +171,19 @@ function ListTable<Row>({ model, columns, rows, width, height }: ListTableProps<
   return h(Table<Row>, { columns: marked(columns, sort), rows, width, height, cursor, placeOf, clickOf });
 }
 
-/** Columns for the longest of these texts, but at least and at most so many. */
+/** Returns the columns for the longest of these texts, between a minimum and a maximum. */
 export function longest<Row>(rows: readonly Row[], text: (row: Row) => string, least: number, most: number): number {
   return rows.reduce((width, row) => Math.max(width, Math.min(most, text(row).length)), least);
 }
 
-/** Why requests failed or were refused; none if none did: the room is for the others. */
+/** A column with the reasons for failures and refusals; empty without any, so that other columns get its width. */
 export function whyColumn<Row>(rows: readonly Row[], why: (row: Row) => string): ListColumn<Row>[] {
   if (!rows.some((row) => why(row) !== '')) return [];
   const cell = (row: Row) => [span(why(row), { tone: 'warn' })];
   return [{ head: 'WHY', field: 'err', width: 40, least: 18, grows: true, rank: 1, cell }];
 }
 
-/** Which of the rows are on the screen, if not all are. */
+/** Returns the range of visible rows, unless all rows are visible. */
 function range({ lists, view }: Model, total: number, shown: number): Line {
   const text = total === 0 ? '' : rangeText(firstShown(total, shown, lists[view].cursor), shown, total);
   return text === '' ? [] : [dim(`  ${text}`)];
@@ -193,7 +193,7 @@ function arrowOf({ isDown }: Sort): string {
   return isDown ? '↓' : '↑';
 }
 
-/** The column that the list is ordered by, with the direction in its head. */
+/** Marks the head of the column that sorts the list with the direction. */
 function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined): readonly ListColumn<Row>[] {
   return columns.map((column) => {
     if (sort === undefined || column.field !== sort.by) return column;
@@ -202,14 +202,14 @@ function marked<Row>(columns: readonly ListColumn<Row>[], sort: Sort | undefined
   });
 }
 
-/** Also in the title: where room is short, the column may not be shown. */
+/** The sort order for the title: in a narrow window its column may be hidden. */
 function orderOf({ lists, view }: Model): Line {
   const { sort } = lists[view];
   if (sort === undefined || sort.by === FIRST_LISTS[view].sort?.by) return [];
   return [dim(`, by ${sort.by} ${arrowOf(sort)}`)];
 }
 
-/** Empty if nothing is filtered. */
+/** Returns the filter line; empty without a filter. */
 export function filterLine({ lists, view, columns }: Model): Line {
   const { filter, isTyping } = lists[view];
   if (filter.text === '' && !isTyping) return [];
@@ -220,10 +220,10 @@ export function filterLine({ lists, view, columns }: Model): Line {
   return [dim('  / '), ...typedSpans(filter, room, { tone: 'accent' }), ...told];
 }
 
-/** The way here: `Keys › web-app › Requests`. Of a long way, its end. */
+/** The breadcrumb, such as `Keys › web-app › Requests`; a long one loses its beginning. */
 export function wayTo({ trail, view, columns }: Model): Line {
   const steps = trail.flatMap((place, index) => {
-    // The view that a step led to is named as the next begins there.
+    // A step within one view repeats only the label of the chosen row, not the view's name.
     const chosen = clean(place.label);
     return index === 0 || place.view !== trail[index - 1]?.view ? [VIEW_NAMES[place.view], chosen] : [chosen];
   });
@@ -236,7 +236,7 @@ function refusedText({ requests: { refusedSinceMs } }: Model): string {
   return `Refused requests are known since ${localTime(refusedSinceMs)}${zoneLabel(refusedSinceMs)}, when the gateway here began to keep them.`;
 }
 
-/** No row matches the filter: here are its words. */
+/** The text if the filter matches no row; it repeats the filter. */
 function emptyLines(model: Model, empty: readonly Line[]): readonly Line[] {
   const { filter } = model.lists[model.view];
   if (filter.text === '') return empty;

@@ -5,10 +5,10 @@ import { asciiOf } from '../draw/ascii.ts';
 import { isSameLine, type Line, lineWidth, type Span } from '../draw/line.ts';
 import type { Look } from '../theme.ts';
 
-/** The look of the terminal. By default plain text, as tests read it. */
+/** The look of the terminal. The default is plain text, which tests read. */
 export const LookContext = createContext<Look>({ theme: undefined, isAscii: false, isFaded: false });
 
-/** Bars and charts: inverse, a bar would be a hole, and a screen reader has no words for them. */
+/** Bars and charts. Inverse video would make a bar look like a hole, and screen readers cannot read them aloud. */
 const BLOCKS = /[─━▀-▟⠀-⣿]+/g;
 
 interface StyledProps {
@@ -17,7 +17,7 @@ interface StyledProps {
   readonly isSelected?: boolean;
 }
 
-/** One line of the screen. A line that is too long ends in an ellipsis. */
+/** One line of the screen. A long line ends in an ellipsis. */
 export const Styled = memo(
   function Styled({ line, isSelected = false }: StyledProps): ReactNode {
     const look = useContext(LookContext);
@@ -28,19 +28,19 @@ export const Styled = memo(
       const text = look.isAscii ? asciiOf(span.text) : span.text;
       return style === undefined ? text : h(Text, { key: index, ...style }, text);
     });
-    // A text without a character has no height.
+    // Ink gives an empty text no height.
     return h(Box, { height: 1, flexShrink: 0 }, h(Text, { wrap: 'truncate' }, ...(spans.length === 0 ? [' '] : spans)));
   },
   (before, after) => before.isSelected === after.isSelected && isSameLine(before.line, after.line),
 );
 
-/** A line as a screen reader reads it. */
+/** Returns a line's text for a screen reader. */
 export function spokenText(line: Line): string {
   const text = line.map((span) => span.text).join('');
   return text.replace(BLOCKS, ' ').replace(/\s+/g, ' ').trim();
 }
 
-/** Undefined for plain text. */
+/** Returns the style of a span; undefined for plain text. */
 function styleOf(span: Span, { theme, isFaded }: Look, isSelected: boolean): TextProps | undefined {
   const { tone, dim = false, bold = false, inverse = false } = span;
   const isInverse = inverse || (isSelected && theme === undefined && span.text.search(BLOCKS) < 0);
@@ -70,7 +70,7 @@ interface SpreadProps {
   readonly width: number;
 }
 
-/** One line at the left edge, and one at the right if there is room. */
+/** A line at the left edge, and another at the right if it fits. */
 export function Spread({ left, right, width }: SpreadProps): ReactNode {
   const hasRoom = lineWidth(left) + lineWidth(right) < width;
   return h(

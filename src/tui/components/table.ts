@@ -1,4 +1,7 @@
-/** Tables: the head and the rows around the cursor. Of thousands of rows only those on the screen are components. */
+/**
+ * Tables: the head and the rows around the cursor. Rows outside the screen create no components, so long lists stay
+ * fast.
+ */
 import { Box, useIsScreenReaderEnabled } from 'ink';
 import { createElement as h, memo, type ReactNode, useContext } from 'react';
 import { COLUMN_GAP } from '../../operator/columns.ts';
@@ -13,13 +16,13 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly width: number;
-  /** In lines, including the head. */
+  /** Height in lines, including the head. */
   readonly height: number;
-  /** The selected row, which is always shown; -1 for none. */
+  /** The selected row, which is always visible; -1 without one. */
   readonly cursor: number;
-  /** The index in the open list of the row with this index. Without it, rows cannot be clicked. */
+  /** Maps a row's index to its index in the open list. Without it, rows cannot be clicked. */
   readonly placeOf?: (index: number) => number;
-  /** The effect of a click on a head. */
+  /** Returns the effect of a click on a column's head. */
   readonly clickOf?: (column: Column<Row>) => Click | undefined;
   /** Lines below a row, such as the last failure of a provider. */
   readonly belowOf?: (index: number) => readonly Line[];
@@ -52,7 +55,7 @@ interface RowProps {
   readonly isSelected: boolean;
 }
 
-/** The band of the selected row reaches from edge to edge. */
+/** A row of the table. The band of the selected row spans the whole width. */
 const TableRow = memo(
   function TableRow({ line, place, isSelected }: RowProps): ReactNode {
     const { theme, isFaded } = useContext(LookContext);
@@ -96,7 +99,7 @@ function Head<Row>({ placed, clickOf, width }: HeadProps<Row>): ReactNode {
   );
 }
 
-/** `name: web-app, state: enabled`. A screen reader has no columns. */
+/** Returns a row as `name: web-app, state: enabled`, since a screen reader has no columns. */
 function spokenRow<Row>(placed: readonly Placed<Row>[], row: Row): Line {
   const cells = placed.flatMap(({ column, room }) => {
     const cell = column.cell(row, room);

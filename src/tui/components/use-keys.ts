@@ -1,4 +1,4 @@
-/** Key presses by the names that the updates know: a character, or `up`, `enter`, `ctrl+c`. */
+/** Key presses under the names that the update functions use: a character, or `up`, `enter`, `ctrl+c`. */
 import { type Key, useInput } from 'ink';
 
 const NAMES = {
@@ -16,16 +16,17 @@ const NAMES = {
   delete: 'delete',
 } as const;
 const CONTROLS: Readonly<Record<string, string>> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\b': 'backspace' };
-/** Ctrl-A is 1, Ctrl-Z is 26. */
+/** Offset from a control character to its letter: Ctrl-A is 1, Ctrl-Z is 26. */
 const CONTROL_TO_LETTER = 0x60;
 
-/** Calls `onKey` for each key press: one read has several keys if the program was busy or the link is slow. */
+/** Calls `onKey` for each key press. One read contains several keys if the program was busy or the link is slow. */
 export function useKeys(onKey: (name: string) => void): void {
   useInput((input, key) => namesOf(input, key).forEach(onKey));
 }
 
 function namesOf(input: string, key: Key): readonly string[] {
-  // Ink takes Esc right before a key for Alt, which the dashboard does not use. A sequence for Alt has a type of event.
+  // Ink parses Esc followed at once by a key as Alt, which the dashboard does not use. Real Alt sequences have an
+  // event type.
   const isAfterEscape = key.meta && key.eventType === undefined;
   const names = withoutEscape(input, key);
   return isAfterEscape ? ['escape', ...names] : names;

@@ -1,4 +1,4 @@
-/** The model of a session as React state. */
+/** The session's model as React state. */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import type { Model } from '../model.ts';
 import type { Session } from '../session.ts';
@@ -6,8 +6,8 @@ import type { Session } from '../session.ts';
 type Watched = Pick<Session, 'model' | 'subscribe'>;
 
 /**
- * Follows the session. For a screen reader, figures that change by themselves stay as they are until a key is pressed:
- * each change would be read out. `refresh` takes the present ones.
+ * Subscribes to the session. With a screen reader, live figures change only after a key press, since each change is
+ * read aloud. `refresh` shows the current figures.
  */
 export function useModel(session: Watched, isScreenReader: boolean): { readonly model: Model; refresh(): void } {
   const shown = useRef(session.model);
@@ -31,7 +31,7 @@ export function useModel(session: Watched, isScreenReader: boolean): { readonly 
   return { model, refresh };
 }
 
-/** Whether only time and figures of the gateway have changed. */
+/** Whether two models differ only in the time and the gateway's figures. */
 export function isSameToReader(before: Model, now: Model): boolean {
   const parts = [
     'view',

@@ -1,20 +1,23 @@
-/** The needs of a terminal besides frames: repaints over the text of other programs, and the way to the shell and back. */
+/** Terminal handling other than frames: repaints over other programs' output, and suspending to the shell. */
 import { once } from 'node:events';
 import { useApp, useStdout } from 'ink';
 import { useCallback, useEffect, useRef } from 'react';
 import { MOUSE_OFF, MOUSE_ON } from './clickable.ts';
 
-/** Text that another program has written on the screen stays there at most so long. Rarely: to draw ends a selection. */
+/**
+ * Interval of full repaints, which remove text that other programs wrote. It is long because drawing clears a
+ * selection.
+ */
 const REPAINT_MS = 30_000;
-/** No line wraps: a terminal may show a character wider than it is here. */
+/** Disables line wrapping: the terminal may draw a character wider than Ink measures it. */
 const WRAP_OFF = '\u001b[?7l';
 const WRAP_ON = '\u001b[?7h';
 /**
- * Before a full repaint: another program may have shown the cursor, set a scroll region, switched to another character
- * set, or turned off the marks around pasted text.
+ * Resets the terminal before a full repaint: another program may have shown the cursor, set a scroll region, switched
+ * the character set, or disabled bracketed paste.
  */
 const RECLAIM = `\u001b[0m\u001b[?25l\u001b[r\u001b(B\u000f\u001b[?2004h${WRAP_OFF}\u001b[H\u001b[J`;
-/** A process group that no shell controls cannot be stopped. After this long without a stop it goes on. */
+/** A process group without a controlling shell cannot be stopped; the dashboard resumes after this time. */
 const NOT_STOPPED_MS = 100;
 
 interface TerminalOptions {
@@ -30,7 +33,7 @@ export function useTerminal({ hasMouse, isScreenReader }: TerminalOptions) {
   const repaint = useCallback(() => {
     if (!isScreenReader && !isAway.current) write(RECLAIM);
   }, [write, isScreenReader]);
-  /** Gives the terminal back as it was, and takes it again after `whileAway`. */
+  /** Restores the terminal, runs `whileAway`, and takes the terminal again. */
   const leave = useCallback(
     async (whileAway: () => Promise<void>) => {
       if (isAway.current) return;
@@ -40,7 +43,7 @@ export function useTerminal({ hasMouse, isScreenReader }: TerminalOptions) {
       isAway.current = false;
       if (hasMouse) stdout.write(MOUSE_ON);
       repaint();
-      // Only the group in the foreground gets SIGWINCH.
+      // A resize signals only the foreground process group, so the dashboard missed any while it was suspended.
       process.kill(process.pid, 'SIGWINCH');
     },
     [suspendTerminal, stdout, hasMouse, repaint],
@@ -57,8 +60,8 @@ export function useTerminal({ hasMouse, isScreenReader }: TerminalOptions) {
 }
 
 /**
- * Stops the program on Ctrl-Z and SIGTSTP, and takes the terminal back whenever the program is continued: a SIGSTOP
- * gives no warning, and the shell has written to the screen since.
+ * Stops the program on Ctrl-Z and SIGTSTP. Takes the terminal back whenever the program continues: SIGSTOP gives no
+ * warning, and the shell has written to the screen since.
  */
 function useSuspension(leave: (whileAway: () => Promise<void>) => Promise<void>): () => Promise<void> {
   const stop = useRef(async () => {});
@@ -67,10 +70,11 @@ function useSuspension(leave: (whileAway: () => Promise<void>) => Promise<void>)
     const onContinue = () => void leave(async () => {});
     stop.current = () =>
       leave(async () => {
-        // A process that listens to the signal does not stop.
+        // A process with a listener for the signal does not stop.
         process.off('SIGTSTP', onStop);
         const continued = once(process, 'SIGCONT', { signal: AbortSignal.timeout(NOT_STOPPED_MS) }).catch(() => {});
-        // The whole group, as the terminal itself would: a program that has started this one waits for it.
+        // Signals the whole process group, as the terminal itself would: a parent program that waits for this one
+        // stops as well.
         process.kill(0, 'SIGTSTP');
         await continued;
         process.on('SIGTSTP', onStop);

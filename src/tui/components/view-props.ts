@@ -3,6 +3,6 @@ import type { Model } from '../model.ts';
 
 export interface ViewProps {
   readonly model: Model;
-  /** Lines of the screen between the tabs and the message. */
+  /** Lines between the tabs and the message. */
   readonly height: number;
 }

@@ -1,7 +1,7 @@
-/** Lines, bars and signs in ASCII, for terminals that show nothing else. Pure. */
+/** Replaces lines, bars and signs by ASCII, for terminals without UTF-8. Pure. */
 import { widthOf } from '../../operator/text.ts';
 
-/** One column for one column. Every sign that a view draws needs a place here. */
+/** Replacements of equal width. Every sign that a view draws needs an entry. */
 const SIGNS: Readonly<Record<string, string>> = {
   '─': '-',
   '━': '=',
@@ -52,12 +52,12 @@ const KNOWN = Object.keys(SIGNS).join('');
 const BRAILLE = /^[⠀-⣿]$/;
 const PIECES = new RegExp(`[${KNOWN}]|[⠀-⣿]|[^ -~⠀-⣿${KNOWN}]+`, 'gu');
 
-/** Dots that stand on the lower edge of their row, by the height of the higher sample. */
+/** Replacements for dots on the lower edge of a row, by the height of the higher sample. */
 const FILLED = [' ', '.', ':', '+', '#'] as const;
 /** The dots of a braille character by height, the lowest first. */
 const HEIGHTS = [0xc0, 0x24, 0x12, 0x09] as const;
 
-/** The likeness of dots: how high they reach in a column of a chart, or how high a line runs. */
+/** Returns the replacement of braille dots: the height of a column in a chart, or of a line. */
 function dotsOf(character: string): string {
   const bits = character.charCodeAt(0) & 0xff;
   const highest = HEIGHTS.findLastIndex((dots) => (bits & dots) !== 0);
@@ -67,7 +67,7 @@ function dotsOf(character: string): string {
   return '-';
 }
 
-/** A cleaned text in ASCII, as wide as before: what has no likeness there becomes question marks. */
+/** Returns a cleaned text in ASCII at the same width; characters without a replacement become question marks. */
 export function asciiOf(text: string): string {
   return text.replace(
     PIECES,

@@ -1,18 +1,18 @@
-/** The axes of a chart: round figures beside it, the time beneath it. Pure. */
+/** The axes of a chart: round figures at the side, and the time below. Pure. */
 import { short } from '../../operator/format.ts';
 import { fit } from '../../operator/text.ts';
 import { dim, type Line } from './line.ts';
 
 const LABEL = 5;
-/** Columns beside a chart for its labels and the axis. */
+/** Columns at the side of a chart for its labels and the axis. */
 export const AXIS_COLUMNS = LABEL + 1;
-/** A smaller top would need more decimals than there is room for. */
+/** The smallest top of a scale; a smaller one needs more decimals than fit. */
 const LEAST_TOP = 0.01;
 const STEPS = [1, 2, 5, 10] as const;
 
 /**
- * A round figure at or above the largest value: 1, 2 or 5 times a power of ten, so that the scale
- * stays while values change a little.
+ * Returns a round figure at or above the largest value: 1, 2 or 5 times a power of ten. The scale thus stays constant
+ * while values change a little.
  */
 export function roundTop(most: number): number {
   if (!(most > 0)) return 1;
@@ -22,12 +22,12 @@ export function roundTop(most: number): number {
   return Number((step * base).toPrecision(1));
 }
 
-/** A figure of an axis in at most five columns: `0.25`, `2.5`, `1,000`, `25.0k`. */
+/** Formats a figure of an axis in at most five columns: `0.25`, `2.5`, `1,000`, `25.0k`. */
 export function axisFigure(value: number): string {
   return value < 10 && !Number.isInteger(value) ? String(Number(value.toPrecision(2))) : short(value);
 }
 
-/** The same for a time in milliseconds: `250ms`, `2.5s`. */
+/** Formats a time in milliseconds: `250ms`, `2.5s`. */
 export function axisTime(ms: number): string {
   return ms < 1_000 ? `${axisFigure(ms)}ms` : `${axisFigure(ms / 1_000)}s`;
 }
@@ -35,11 +35,11 @@ export function axisTime(ms: number): string {
 export interface Axis {
   readonly top: number;
   show(value: number): string;
-  /** How far back the left edge is, such as `5m`; undefined if nothing is to be written beneath. */
+  /** The age of the left edge, such as `5m`; undefined without a time axis. */
   readonly reach: string | undefined;
 }
 
-/** The lines of a chart with its axes. */
+/** Adds the axes to the lines of a chart. */
 export function withAxis(plot: readonly Line[], width: number, { top, show, reach }: Axis): Line[] {
   const height = plot.length;
   const labels = new Map([[0, show(top)]]);

@@ -1,7 +1,7 @@
-/** Graphs of dots: two samples a column and four levels a row. Pure. */
+/** Graphs of braille dots: two samples per column and four levels per row. Pure. */
 import type { Line, Span, Tone } from './line.ts';
 
-/** Two dots side by side, and four above each other, make a character. */
+/** A braille character is two dots wide and four dots high. */
 export const SAMPLES_PER_COLUMN = 2;
 const LEVELS_PER_ROW = 4;
 
@@ -14,27 +14,27 @@ const DOTS = [
 const CHARACTERS = Array.from({ length: 256 }, (_, bits) => (bits === 0 ? ' ' : String.fromCharCode(FIRST + bits)));
 
 export interface Size {
-  /** In columns and rows of the terminal. */
+  /** In columns of the terminal. */
   readonly width: number;
   readonly height: number;
-  /** The value that reaches the upper edge. Larger ones are cut off there. */
+  /** The value at the upper edge; larger ones are cut off. */
   readonly top: number;
 }
 
-/** A column that is partly something else: of all answers, the failed ones. */
+/** A column with a marked part, such as failed answers among all answers. */
 export interface Stacked {
   readonly value: number;
-  /** The part at its upper end, at most the whole of it. */
+  /** The marked part at the upper end, at most the whole value. */
   readonly part: number;
 }
 
-/** A line of a chart. Where a value is missing, it has a gap. */
+/** A line of a chart, with gaps for missing values. */
 export interface Curve {
   readonly values: readonly (number | undefined)[];
   readonly tone: Tone;
 }
 
-/** Columns from the bottom up, one for each sample; what they have a part of shows, however small. */
+/** Draws one column per sample. A marked part is visible even if it is small. */
 export function columns(
   samples: readonly Stacked[],
   size: Size,
@@ -50,7 +50,7 @@ export function columns(
   return canvas.lines();
 }
 
-/** Curves over each other: where two meet in a character, it has the tone of the later one. */
+/** Draws curves over each other. A character with several curves has the tone of the last one. */
 export function curves(all: readonly Curve[], size: Size): Line[] {
   const canvas = new Canvas(size);
   for (const { values, tone } of all) {
@@ -58,7 +58,7 @@ export function curves(all: readonly Curve[], size: Size): Line[] {
     for (const [sample, value] of values.entries()) {
       const level = value === undefined ? undefined : canvas.levelOf(value);
       if (level !== undefined) {
-        // Up or down from where the curve was, so that it does not fall apart into dots.
+        // Connects the sample to the previous level, so that the curve does not break up into dots.
         const from = before === undefined || before === level ? level - 1 : before > level ? level - 1 : before;
         const to = before !== undefined && before > level ? before - 1 : level;
         canvas.fill(sample, from, to, tone);
@@ -69,7 +69,7 @@ export function curves(all: readonly Curve[], size: Size): Line[] {
   return canvas.lines();
 }
 
-/** A graph of one row, which reaches its upper edge at the largest value, or at `most`. */
+/** A graph of one row, scaled to its largest value, or to `most`. */
 export function spark(values: readonly number[], width: number, most?: number): string {
   const shown = values.slice(-width * SAMPLES_PER_COLUMN);
   const top = most ?? Math.max(...shown, Number.MIN_VALUE);
@@ -89,14 +89,14 @@ class Canvas {
     this.#tones = new Array<Tone | undefined>(size.width * size.height);
   }
 
-  /** How many dots high a value is: any value above 0 has one. */
+  /** Returns the height of a value in dots; values above 0 get at least one. */
   levelOf(value: number): number {
     const { height, top } = this.#size;
     const most = height * LEVELS_PER_ROW;
     return value <= 0 ? 0 : Math.min(most, Math.max(1, Math.round((value / top) * most)));
   }
 
-  /** Sets the dots of a sample from one level up to another. */
+  /** Sets the dots of a sample between two levels. */
   fill(sample: number, from: number, to: number, tone: Tone): void {
     const { width, height } = this.#size;
     const column = Math.floor(sample / SAMPLES_PER_COLUMN);
@@ -109,7 +109,7 @@ class Canvas {
     }
   }
 
-  /** As few spans as possible. */
+  /** Returns the lines with as few spans as possible. */
   lines(): Line[] {
     const { width, height } = this.#size;
     return Array.from({ length: height }, (_, row) => {

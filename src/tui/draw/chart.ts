@@ -1,4 +1,4 @@
-/** Bars for how much of a limit is used, and charts over time. Pure. */
+/** Bars for the used share of a limit, and charts over time. Pure. */
 import { blocks } from '../../operator/format.ts';
 import type { Line, Span, Tone } from './line.ts';
 
@@ -13,7 +13,7 @@ export function toneOfShare(share: number): Tone {
   return share >= WARN_SHARE ? 'warn' : 'good';
 }
 
-/** How much of a limit is used, as a bar, to an eighth of a column. Any use at all can be seen. */
+/** Draws the used share of a limit as a bar, to an eighth of a column. Any use is visible. */
 export function bar(used: number, limit: number, width: number): Line {
   const share = limit > 0 ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
   const filled = blocks(share, width);

@@ -2,7 +2,7 @@
 import { type Health, SIGNS } from '../../operator/health.ts';
 import { cut, widthOf } from '../../operator/text.ts';
 
-/** The meaning of a colour; `other` distinguishes a second curve from the first. The theme has the colours. */
+/** The meaning of a colour; `other` distinguishes a second curve from the first. The theme defines the colours. */
 export type Tone = 'accent' | 'other' | 'good' | 'warn' | 'bad';
 
 export interface Span {
@@ -21,7 +21,7 @@ export function span(text: string, style: Omit<Span, 'text'> = {}): Span {
   return { text, ...style };
 }
 
-/** A state: they differ by sign, and not by colour alone. */
+/** Returns a state with its sign, which distinguishes states without colour. */
 export function signed(health: Health, text: string): Span {
   return span(`${SIGNS[health]} ${text}`, { tone: toneOf(health) });
 }
@@ -46,7 +46,7 @@ export function lineWidth(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** Fits a line of cleaned texts to exactly this width. One that is cut ends in an ellipsis. */
+/** Fits a line of cleaned texts to exactly this width. A cut line ends in an ellipsis. */
 export function fitLine(line: Line, width: number): Line {
   const missing = width - lineWidth(line);
   if (missing >= 0) return missing === 0 ? line : [...line, { text: ' '.repeat(missing) }];
@@ -55,7 +55,7 @@ export function fitLine(line: Line, width: number): Line {
   for (const each of line) {
     const taken = widthOf(each.text);
     if (taken >= room) {
-      // One column longer, so that it ends in an ellipsis even if this text alone would fit.
+      // The extra character forces an ellipsis even if this text alone would fit.
       const text = cut(`${each.text}…`, room);
       shown.push({ ...each, text }, { text: ' '.repeat(room - widthOf(text)) });
       break;
@@ -66,7 +66,7 @@ export function fitLine(line: Line, width: number): Line {
   return shown;
 }
 
-/** Whether two lines look alike, so that React need not render the second. */
+/** Whether two lines look alike, so that React can skip the second. */
 export function isSameLine(one: Line, other: Line): boolean {
   return (
     one === other ||

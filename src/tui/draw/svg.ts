@@ -1,4 +1,4 @@
-/** A screen as an SVG image: text with the escape codes of its styles, as Ink writes it. Pure. */
+/** A screen as an SVG image, from text with escape codes as Ink writes it. Pure. */
 import { widthOf } from '../../operator/text.ts';
 
 const CELL = { width: 8.4, height: 18 };
@@ -17,11 +17,11 @@ interface Style {
 const PLAIN: Style = { colour: undefined, background: undefined, isBold: false, isInverse: false };
 const ESCAPE = '\u001b';
 const PIECES = new RegExp(`${ESCAPE}\\[([\\d;]*)m|[^${ESCAPE}]+`, 'g');
-/** The levels of a colour in the cube of 256, and the grey ramp after it. */
+/** The levels of a colour in the 6×6×6 cube of the 256 colours. */
 const LEVELS = [0, 95, 135, 175, 215, 255] as const;
 const [FIRST_OF_CUBE, FIRST_GREY] = [16, 232];
 
-/** An entry of the 256 colours, from 16 on, as levels of red, green and blue. */
+/** Returns an entry of the 256 colours, from 16 on, as red, green and blue. */
 export function rgbOf(index: number): readonly [red: number, green: number, blue: number] {
   if (index >= FIRST_GREY) {
     const grey = 8 + (index - FIRST_GREY) * 10;
@@ -38,7 +38,7 @@ function hexOf(index: number): string {
     .join('')}`;
 }
 
-/** The style after the codes of an escape sequence. The dashboard uses the 256 colours, bold and inverse. */
+/** Applies the codes of an escape sequence to a style. The dashboard uses the 256 colours, bold and inverse. */
 function styled(style: Style, codes: readonly number[]): Style {
   const [first = 0, , index = 0] = codes;
   switch (first) {
@@ -67,14 +67,14 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A part of a cell, in shares of its width and height from its upper left corner. */
+/** A part of a cell, as shares of its width and height from its upper left corner. */
 type Area = readonly [x: number, y: number, width: number, height: number];
 
-/** Charts and bars are drawn as areas: as text they would have gaps where a font is lower than a line. */
+/** Charts and bars are drawn as areas: as text they would have gaps in fonts that are lower than a line. */
 const DRAWN = /[▁-▓⠀-⣿]+/g;
 const SHADES: Readonly<Record<string, number>> = { '░': 0.25, '▓': 0.6 };
 const [LOWER_BLOCKS, FULL_BLOCK, LEFT_BLOCKS, DOTS] = [0x2580, 0x2588, 0x2590, 0x2800];
-/** The dots of a cell in the order of the bits of its character. */
+/** The dots of a cell in the order of its character's bits. */
 const DOT_PLACES = [0, 1, 2, 4, 5, 6, 3, 7] as const;
 
 function areasOf(character: string): Area[] {
@@ -144,7 +144,7 @@ function lineSvg(line: string, row: number): string {
     .join('');
 }
 
-/** The image of a screen with so many columns, on a dark background. */
+/** Returns the image of a screen with this many columns, on a dark background. */
 export function screenSvg(screen: string, columns: number): string {
   const lines = screen.split('\n');
   const width = columns * CELL.width + 2 * MARGIN;

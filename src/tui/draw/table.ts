@@ -1,6 +1,4 @@
-/**
- * The columns of a table that fit the screen: columns are dropped by rank, and growing ones share the rest. Pure.
- */
+/** Table layout: columns are dropped by rank until the rest fit, and growing ones share the remaining width. Pure. */
 import { COLUMN_GAP, type ColumnSize, narrowedColumns, tableWidth } from '../../operator/columns.ts';
 import { count } from '../../operator/format.ts';
 import { type Align, clean, cutMiddle, fit } from '../../operator/text.ts';
@@ -9,20 +7,20 @@ import { fitLine, type Line, lineWidth } from './line.ts';
 export interface Column<Row> extends ColumnSize {
   readonly head: string;
   readonly align?: Align;
-  /** Takes an equal share of the room that is left, beyond its width. */
+  /** Whether the column takes an equal share of the remaining width. */
   readonly grows?: true;
-  /** Shortens a text in its middle: names often differ at their end. */
+  /** Whether to shorten a text in its middle: names often differ at their end. */
   readonly middle?: true;
   cell(row: Row, width: number): string | Line;
 }
 
-/** A column that is shown, and its width. */
+/** A visible column, and its width. */
 export interface Placed<Row, C extends Column<Row> = Column<Row>> {
   readonly column: C;
   readonly room: number;
 }
 
-/** The columns that fit, with the rest of the room shared among those that grow. */
+/** Returns the columns that fit; growing ones share the remaining width. */
 export function placedColumns<Row, C extends Column<Row>>(columns: readonly C[], width: number): Placed<Row, C>[] {
   const shown = narrowedColumns(columns, width);
   const rest = Math.max(0, width - tableWidth(shown));
@@ -35,7 +33,7 @@ export function placedColumns<Row, C extends Column<Row>>(columns: readonly C[],
   return shown.map((column) => ({ column, room: column.width + share(column) }));
 }
 
-/** A row, exactly as wide as the table. */
+/** Returns a row, exactly as wide as the table. */
 export function rowLine<Row>(placed: readonly Placed<Row>[], row: Row, width: number): Line {
   const cells = placed.flatMap(({ column, room }, index) => [
     ...(index === 0 ? [] : [{ text: ' '.repeat(COLUMN_GAP) }]),
@@ -44,12 +42,12 @@ export function rowLine<Row>(placed: readonly Placed<Row>[], row: Row, width: nu
   return fitLine(cells, width);
 }
 
-/** The first row to show so that the cursor is in the middle, or as near to it as possible. */
+/** Returns the first visible row, chosen so that the cursor is as near to the middle as possible. */
 export function firstShown(rows: number, height: number, cursor: number): number {
   return Math.max(0, Math.min(cursor - Math.floor(height / 2), rows - height));
 }
 
-/** Which rows of a list are on the screen, `first` of them counted from 0: `34–66 of 500`; empty if all are. */
+/** Returns the range of visible rows, such as `34–66 of 500`; empty if all are visible. `first` counts from 0. */
 export function rangeText(first: number, shown: number, total: number): string {
   return shown >= total ? '' : `${count(first + 1)}–${count(first + shown)} of ${count(total)}`;
 }

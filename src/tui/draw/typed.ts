@@ -1,24 +1,24 @@
-/** A text that is being typed: its caret, the keys that edit it, and how a field shows it. Pure. */
+/** A text input: its caret, the keys that edit it, and its display in a field. Pure. */
 import { clean, segmentsOf, widthOf } from '../../operator/text.ts';
 import type { Line, Span } from './line.ts';
 
 export interface Typed {
   readonly text: string;
-  /** Where the next character goes: an offset in `text`, between two graphemes. */
+  /** The caret: an offset in `text`, between two graphemes. */
   readonly caret: number;
 }
 
-/** Bounds what is typed or pasted into a field, as names and notes are bounded. */
+/** Maximum length of typed or pasted text, equal to the bound of names and notes. */
 export const MAX_TYPED_CHARACTERS = 500;
 
 export const NOTHING_TYPED: Typed = { text: '', caret: 0 };
 
-/** A text with the caret at its end. */
+/** Returns a text with the caret at its end. */
 export function typed(text: string): Typed {
   return { text, caret: text.length };
 }
 
-/** The text after a key press; undefined for a key that neither edits it nor moves the caret. */
+/** Returns the text after a key press; undefined for a key that neither edits it nor moves the caret. */
 export function edited(before: Typed, key: string): Typed | undefined {
   const { text, caret } = before;
   switch (key) {
@@ -56,13 +56,13 @@ function rightOf({ text, caret }: Typed): number {
   return ends(text).find((end) => end > caret) ?? text.length;
 }
 
-/** Where each grapheme ends. */
+/** Returns the end of each grapheme. */
 function ends(text: string): number[] {
   let end = 0;
   return segmentsOf(text).map((segment) => (end += segment.length));
 }
 
-/** Where the word before the caret begins: words are what blanks separate, as in a shell. */
+/** Returns the start of the word before the caret. Blanks separate words, as in a shell. */
 function wordBefore({ text, caret }: Typed): number {
   return Math.max(0, text.slice(0, caret).search(/\S+\s*$/u));
 }
@@ -71,7 +71,7 @@ function without({ text }: Typed, from: number, to: number): Typed {
   return { text: text.slice(0, from) + text.slice(to), caret: from };
 }
 
-/** A grapheme as the screen shows it. */
+/** A grapheme as drawn. */
 interface Cell {
   readonly text: string;
   readonly width: number;
@@ -82,8 +82,8 @@ const END: Cell = { text: '▏', width: 1 };
 const ELLIPSIS = '…';
 
 /**
- * The text in at most this many columns, ten or more: a character can take several. The caret is in
- * sight, near the middle where the text is longer.
+ * Draws the text in at most this many columns (ten or more), since a grapheme can take several. The caret stays
+ * visible, near the middle of a long text.
  */
 export function typedSpans({ text, caret }: Typed, width: number, style: Omit<Span, 'text'> = {}): Line {
   const at = ends(text.slice(0, caret)).length;
@@ -107,11 +107,11 @@ export function typedSpans({ text, caret }: Typed, width: number, style: Omit<Sp
 function cellOf(segment: string): Cell {
   const shown = clean(segment);
   const width = widthOf(shown);
-  // The caret must be visible on a mark that has no width of its own.
+  // Replaces a zero-width mark, so that the caret on it is visible.
   return width > 0 ? { text: shown, width } : { text: '\ufffd', width: 1 };
 }
 
-/** The cells to show: as many on both sides of the caret as fit, and on one side what the other leaves. */
+/** Returns the visible cells: as many on both sides of the caret as fit. Unused width on one side goes to the other. */
 function windowAround(at: number, cells: readonly Cell[], width: number): readonly [from: number, to: number] {
   const widthOfCell = (index: number) => cells[index]?.width ?? Number.POSITIVE_INFINITY;
   let [from, to, before, after] = [at, at + 1, 0, 0];
