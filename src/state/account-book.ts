@@ -4,7 +4,7 @@ import type { Balance, CreditEntry } from './account.ts';
 import { type Dialect, logEdit, type Operation, rows, stopDecisions, transaction } from './operation.ts';
 import { creditEntryOf, type Row } from './rows.ts';
 
-/** What the account has, and what requests in flight hold of it. */
+/** The columns of the account: its balance and the sum of its open holds. */
 export function balanceColumns({ isShared }: Dialect): string {
   const held = isShared ? 'held_nanos' : '(SELECT coalesce(sum(hold_nanos), 0) FROM inf_gw.holds)';
   return `balance_nanos, ${held} AS held_nanos`;
@@ -24,8 +24,8 @@ export class AccountBook {
   }
 
   /**
-   * Adds an amount, possibly negative. Returns undefined, and changes nothing, if the balance would
-   * go out of range.
+   * Adds an amount, possibly negative. Returns undefined and leaves the account unchanged if the balance would go out of
+   * range.
    */
   enter(amountNanos: Nanos, note: string, wallMs: number): Operation<Balance | undefined> {
     return transaction(this.#enter(amountNanos, note, wallMs));

@@ -1,4 +1,4 @@
-/** The account: its balance, what requests in flight hold of it, and the history of its credit. */
+/** The account: its balance, its open holds, and its credit history. */
 import type { Nanos } from '../core/money.ts';
 
 /** An amount that an operator added to the balance, or took from it. */

@@ -14,7 +14,10 @@ import type {
 import { type Dialect, type Operation, type PartLater, rows } from './operation.ts';
 import type { Row } from './rows.ts';
 
-/** Of this part each store has its own: gateways with a role of their own write to a database by its functions. */
+/**
+ * Alerts in the book. Each store implements the writes: on PostgreSQL, gateways with restricted roles write through
+ * functions.
+ */
 export abstract class AlertBook {
   readonly #account: string;
 
@@ -51,13 +54,13 @@ export abstract class AlertBook {
   /** Changes a mark and adds the event to the outbox, both or neither. */
   abstract change(change: MarkChange, alert: OutgoingAlert | undefined): Operation<MarkOutcome>;
 
-  /** The oldest delivery to a target that is due. Unless it is settled it is due again after `leaseMs`. */
+  /** The oldest due delivery to a target. It becomes due again after `leaseMs` unless it is settled first. */
   abstract claim(target: string, owner: string, leaseMs: number): Operation<ClaimedAlert | undefined>;
 
-  /** Ends what `claim` has begun. Without effect if somebody else has claimed it since. */
+  /** Ends a claimed delivery. Has no effect if another process has claimed it since. */
   abstract settle(delivery: number, owner: string, result: DeliveryResult): Operation<void>;
 
-  /** Makes due what an earlier process of that name has claimed. */
+  /** Makes deliveries due again that an earlier process of this name had claimed. */
   abstract release(owner: string): Operation<void>;
 }
 
@@ -83,14 +86,14 @@ function deliveryOf({ body, target, state, attempts, answer }: Row): AlertDelive
   };
 }
 
-/** Of a row with `delivery`, `body`, `at_ms` and `attempts`. */
+/** Parses a row with `delivery`, `body`, `at_ms` and `attempts`. */
 export function claimedOf(row: Row | undefined): ClaimedAlert | undefined {
   if (row === undefined) return undefined;
   const { delivery, body, at_ms: atMs, attempts } = row;
   return { delivery: Number(delivery), body: body as string, atMs: Number(atMs), attempts: Number(attempts) };
 }
 
-/** What a delivery is after an attempt. */
+/** The state of a delivery after an attempt. */
 export const STATES_AFTER: Readonly<Record<DeliveryResult['kind'], DeliveryState>> = {
   delivered: 'delivered',
   retry: 'pending',

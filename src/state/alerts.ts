@@ -1,13 +1,13 @@
-/** Alerts as they are stored: what was told last of each subject, and the outbox of what is to be delivered. */
+/** Stored alerts: the last alert about each subject, and the outbox of pending deliveries. */
 import type { Nanos } from '../core/money.ts';
 
 /** The last alert about a subject, such as a budget of a key. */
 export interface AlertMark {
-  /** What it was about: a month, or the account since credit was last added. In another one everything is news. */
+  /** The scope of the alert: a month, or the time since credit was last added. A new span makes every value news again. */
   readonly span: string;
   readonly value: string;
   readonly toldAtMs: number;
-  /** From then on the mark no longer counts; null for never. */
+  /** The mark expires at this time; null for never. */
   readonly untilMs: number | null;
 }
 
@@ -16,16 +16,16 @@ export interface StoredMark extends AlertMark {
   readonly revision: number;
 }
 
-/** A change of a mark. It is made only if nobody has changed the mark since it was read. */
+/** A change of a mark. It is applied only if the mark is unchanged since it was read. */
 export interface MarkChange {
   readonly subject: string;
-  /** The revision that was read; 0 if there was no mark. */
+  /** The revision that was read; 0 if the subject had no mark. */
   readonly revision: number;
   /** Undefined removes the mark. */
   readonly mark: AlertMark | undefined;
 }
 
-/** An event for the outbox, and where it goes. */
+/** An event for the outbox, with its targets. */
 export interface OutgoingAlert {
   readonly id: string;
   /** The event as JSON. */
@@ -35,7 +35,7 @@ export interface OutgoingAlert {
   readonly targets: readonly string[];
 }
 
-/** `stale`: the mark has changed meanwhile. `full`: the outbox holds too much. Both change nothing. */
+/** `stale`: the mark has changed since it was read. `full`: the outbox is at its bound. Neither changes the state. */
 export type MarkOutcome = 'done' | 'stale' | 'full';
 
 /** A delivery that one process has taken on. */
@@ -49,7 +49,7 @@ export interface ClaimedAlert {
 
 export type DeliveryResult =
   | { readonly kind: 'delivered'; readonly answer: string }
-  /** It is tried again after that time. */
+  /** Retried after `afterMs`. */
   | { readonly kind: 'retry'; readonly answer: string; readonly afterMs: number }
   | { readonly kind: 'given_up'; readonly answer: string };
 
@@ -75,9 +75,12 @@ export interface AlertAccount {
   readonly lastEntry: { readonly id: string; readonly balanceNanos: Nanos } | undefined;
 }
 
-/** Deliveries that wait, at most: beyond that nothing is added, and what was to be told stays to be told. */
+/**
+ * Maximum number of pending deliveries. Beyond it new alerts are refused, and their marks stay unchanged, so they are
+ * retried.
+ */
 export const MAX_PENDING = 1_000;
-/** How many deliveries that have ended are kept, for operators. */
+/** Number of ended deliveries kept for operators. */
 export const KEPT_DELIVERIES = 500;
 /** Waiting deliveries to a target that no gateway has any more are dropped after so long. */
 export const MAX_PENDING_MS = 7 * 86_400_000;

@@ -1,4 +1,4 @@
-/** The operator's book: what commands and dashboard do with keys, account, usage and requests, in either store. */
+/** The operator's book: the operations of the CLI and the TUI on keys, account, usage and requests, for both stores. */
 import { AccountBook } from './account-book.ts';
 import { GroupBook } from './group-book.ts';
 import type { HistoryQuery, HistorySlice } from './history.ts';
@@ -34,7 +34,7 @@ export function openBookAtOnce(dialect: Dialect, carryOut: CarryOutAtOnce): Book
   return mapped(partsOf(dialect), (part) => methodsOf(part, carryOut)) as BookAtOnce;
 }
 
-/** A part that each store has its own of. */
+/** Opens a part that each store implements. */
 export function openPart<Part extends object>(part: Part, carryOut: CarryOut): PartLater<Part> {
   return methodsOf(part, carryOut) as PartLater<Part>;
 }
@@ -60,7 +60,7 @@ function methodsOf(part: object, carryOut: (operation: Operation<unknown>) => un
   );
 }
 
-/** Those of its class, and of the classes that extends. */
+/** The methods of a part's class and of its base classes. */
 function methodsIn(part: object): Record<string, PropertyDescriptor> {
   const prototype = Object.getPrototypeOf(part);
   if (prototype === Object.prototype) return {};
@@ -81,7 +81,7 @@ class HistoryBook {
       WHERE admitted_at_ms >= $1 AND (admitted_at_ms, id) < ($2, $3) ORDER BY admitted_at_ms DESC, id DESC LIMIT $4`;
   }
 
-  /** The latest admissions before a place. */
+  /** The latest admissions before a journal position. */
   *slice({ sinceMs, before, node, limit }: HistoryQuery): Operation<HistorySlice> {
     return historyOf(yield* rows(this.#slice, [sinceMs, before.admittedAtMs, before.row, limit, node]), limit);
   }

@@ -1,4 +1,4 @@
-/** Budgets in the operator's book, and what a new sliding window begins with. */
+/** Budgets in the operator's book, and the initial fill of new sliding windows. */
 import { type Budget, isSamePeriod, sortedBudgets, stepMs, stepOf, windowSOf } from '../core/budgets.ts';
 import { DAY_MS, utcDay } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
@@ -6,11 +6,11 @@ import { type BudgetedKey, endedSince, exactAfterMs } from './budgets.ts';
 import { ownerOf, userId } from './levels.ts';
 import { type Dialect, type Operation, rows } from './operation.ts';
 
-/** What has to be written so that a key has these budgets and no others. */
+/** The writes that replace the budgets of a level. */
 interface BudgetDifference {
-  /** Kept budgets as well: their limits, or how their windows are spelled, may have changed. */
+  /** Includes unchanged periods: their limits, or the spelling of their windows, may have changed. */
   readonly after: readonly Budget[];
-  /** Those whose period is new. */
+  /** Budgets with a new period. */
   readonly added: readonly Budget[];
   readonly removed: readonly Budget[];
 }
@@ -25,17 +25,20 @@ function budgetDifference(before: readonly Budget[], after: readonly Budget[]): 
 }
 
 /**
- * The number of journal rows at most that are read to fill a new window, while all requests wait. Where there are more,
- * or some were dropped, the sums by day are taken.
+ * Maximum number of journal rows read to fill a new window, because all requests wait for the fill. Beyond it, or if rows
+ * were dropped, the fill uses the sums by day.
  */
 const MOST_FILL_ROWS = 100_000;
 
-/** Where a new window begins: everything that may count ended from then on. */
+/** Start of a new window: every request that counts in it ended at or after this time. */
 function windowStartMs(windowS: number, wallMs: number): number {
   return stepOf(wallMs, windowS) - windowS * 1_000;
 }
 
-/** How long after its day a request may end of which no more than the day of its admission is known. */
+/**
+ * Maximum time between the end of a day and the end of a request admitted on it, assumed where only the day of admission
+ * is known.
+ */
 const OVERTIME_MS = 3_600_000;
 
 /** The days up to today whose sums may count in a window. */
@@ -45,17 +48,20 @@ function daysOfWindow(windowS: number, wallMs: number): string[] {
   return Array.from({ length: days }, (_, i) => utcDay((first + i) * DAY_MS));
 }
 
-/** The step that the cost of a day is put into where no more is known: the last possible one. So it never leaves early. */
+/**
+ * The step that receives the cost of a whole day: the latest possible one, so that the cost never leaves the window too
+ * early.
+ */
 function lastStepOf(day: string, windowS: number, wallMs: number): number {
   return stepOf(Math.min(Date.parse(day) + DAY_MS + OVERTIME_MS - 1, wallMs), windowS);
 }
 
-/** Gives a key that was just created its budgets. It has spent nothing, so there is nothing to fill its windows with. */
+/** Writes the budgets of a new key. It has no spend yet, so its windows start empty. */
 export function writeFirstBudgets(keyId: string, budgets: readonly Budget[], wallMs: number): Operation<void> {
   return insertBudgets(keyId, sortedBudgets(budgets), (windowS) => windowStartMs(windowS, wallMs));
 }
 
-/** Gives a level these budgets and no others. No gateway decides meanwhile. */
+/** Replaces the budgets of a level. Gateways decide no requests until the transaction ends. */
 export function* writeBudgets(
   dialect: Dialect,
   { id, budgets }: BudgetedKey,
@@ -67,7 +73,7 @@ export function* writeBudgets(
   for (const windowS of windowsOf([...removed, ...added])) yield* dropSteps(id, windowS);
   const exactFrom = new Map<number, number>();
   for (const windowS of windowsOf(added)) exactFrom.set(windowS, yield* fill(dialect, id, windowS, wallMs));
-  // What holds for all end users holds again for the one.
+  // The budget that applies to all end users applies to this one again.
   for (const windowS of windowsOf(removed)) {
     if (yield* isOfAllUsers(id, windowS)) yield* fill(dialect, id, windowS, wallMs);
   }
@@ -92,12 +98,12 @@ function* insertBudgets(
   }
 }
 
-/** The ids of all end users of a key or a group begin with that of what holds for all of them. */
+/** The id that stands for all end users of a key or a group is the common prefix of their ids. */
 function isAllUsers(id: string): boolean {
   return id.endsWith('/');
 }
 
-/** Drops a window of a level; of all end users, of those that have no such budget of their own. */
+/** Drops a window of a level. For the level of all end users, drops it from each user without such a budget. */
 function dropSteps(id: string, windowS: number): Operation<unknown> {
   if (!isAllUsers(id)) {
     return rows('DELETE FROM inf_gw.budget_steps WHERE key_id = $1 AND window_s = $2', [id, windowS]);
@@ -109,12 +115,12 @@ function dropSteps(id: string, windowS: number): Operation<unknown> {
   );
 }
 
-/** The least text after the ids of these end users. */
+/** The upper bound, exclusive, of the ids of these end users. */
 function afterUsersOf(id: string): string {
   return `${id.slice(0, -1)}0`;
 }
 
-/** Whether a window of one end user is one that all of them have. */
+/** Whether a window of one end user is inherited from the limits of all. */
 function* isOfAllUsers(id: string, windowS: number): Operation<boolean> {
   const owner = ownerOf(id);
   if (owner === undefined || isAllUsers(id)) return false;
@@ -122,14 +128,14 @@ function* isOfAllUsers(id: string, windowS: number): Operation<boolean> {
   return (yield* rows(text, [userId(owner.ownerId), windowS])).length > 0;
 }
 
-/** Those of all end users that have such a window of their own, which stays. */
+/** The end users with their own budget for this window. Their steps are kept. */
 function* ownWindows(id: string, windowS: number): Operation<ReadonlySet<string>> {
   if (!isAllUsers(id)) return new Set();
   const text = 'SELECT key_id FROM inf_gw.budgets WHERE key_id > $1 AND key_id < $3 AND window_s = $2';
   return new Set((yield* rows(text, [id, windowS, afterUsersOf(id)])).map((row) => row.key_id as string));
 }
 
-/** What levels were charged for the requests of some days, by day: `$1`, or of all end users each of them. */
+/** The charges of some days, by level and day, for the level `$1` or for each of its end users. */
 function chargedOn(id: string, days: string): string {
   const own = `SELECT CAST($1 AS text) AS level_id, day, cost_nanos FROM inf_gw.usage_days WHERE key_id = $1 AND ${days}`;
   const booked = `SELECT level_id, day, cost_nanos FROM inf_gw.level_days WHERE ${isLevel(id)} AND ${days}`;
@@ -137,12 +143,12 @@ function chargedOn(id: string, days: string): string {
     GROUP BY level_id, day HAVING sum(cost_nanos) > 0`;
 }
 
-/** Of sums by level. Names of end users are no patterns. */
+/** Filters sums by level. Compares prefixes, because LIKE would read names of end users as patterns. */
 function isLevel(id: string): string {
   return isAllUsers(id) ? 'substr(level_id, 1, length($1)) = $1' : 'level_id = $1';
 }
 
-/** Of ended requests, with what they were booked to: what counts for `$1`, or for each of all end users. */
+/** Selects the ended requests booked to `$1`, or to each of its end users. */
 function bookedTo(id: string, { textsIn }: Dialect, ended: string): string {
   if (isAllUsers(id)) {
     return `SELECT l.value AS level_id, j.settled_at_ms, j.cost_nanos FROM (${ended}) AS j, ${textsIn('j.levels')} AS l
@@ -153,9 +159,11 @@ function bookedTo(id: string, { textsIn }: Dialect, ended: string): string {
 }
 
 /**
- * Fills a new window with what the level has spent before: what is dated in the future counts as now. Returns from when on
- * its steps are exact. Each day is named, since a file sorts its sums by day first: a range of days would be read for
- * all keys. Only of days to come, which hardly ever have sums, there is no list.
+ * Fills a new window with the level's earlier spend. Entries dated in the future count as now. Returns the time from which
+ * the steps are exact.
+ *
+ * The query lists each day: SQLite sorts its sums by day first, so a range of days would read the sums of all keys. Future
+ * days, which hardly ever have sums, are a range.
  */
 function* fill(dialect: Dialect, id: string, windowS: number, wallMs: number): Operation<number> {
   const { least, isAnyOf } = dialect;
@@ -200,7 +208,7 @@ function* fill(dialect: Dialect, id: string, windowS: number, wallMs: number): O
   return exactAfterMs(windowS, latestMs);
 }
 
-/** When the last request ended, or now: later than now only after a clock that was ahead. */
+/** End of the last request, or now. It is later than now only if the clock was ahead before. */
 export function* latestEndMs(wallMs: number): Operation<number> {
   const [row] = yield* rows(
     `SELECT max(settled_at_ms) AS at_ms FROM (${endedSince('settled_at_ms', 'inf_gw.journal', 'CAST($1 AS bigint)')}) AS j`,
@@ -210,8 +218,9 @@ export function* latestEndMs(wallMs: number): Operation<number> {
 }
 
 /**
- * Adds an amount, possibly negative, to the sliding windows of a level at the end of a request. What a window knows by
- * day only may be less there: it then counts too much, and not too little. No gateway decides meanwhile.
+ * Adds an amount, possibly negative, to the sliding windows of a level at the end of a request. Where a window was filled
+ * by day, the step may contain less than the amount to subtract; it stops at zero, so the window counts too much rather
+ * than too little. Gateways decide no requests until the transaction ends.
  */
 export function correctSteps({ greatest }: Dialect, id: string, settledAtMs: number, nanos: Nanos): Operation<unknown> {
   const owner = ownerOf(id);

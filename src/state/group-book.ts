@@ -1,4 +1,4 @@
-/** Groups and end users in the operator's book, which the ledger reads as well. */
+/** Groups and end users in the operator's book. The ledger reads them, too. */
 import { newId } from '../core/ids.ts';
 import { names } from '../core/layout.ts';
 import { writeBudgets, writeFirstBudgets } from './budget-book.ts';
@@ -32,12 +32,12 @@ import { bookedMonths } from './sql.ts';
 
 const LIVES = "state <> 'deleted'";
 
-/** The end users of `$1` after `$2` that have sums in a table, `$3` of them at most: by the primary key, and no more of it. */
+/** The first `$3` end users of `$1` after `$2` with sums in a table. Uses only the primary key. */
 const SEEN = (table: string) => `SELECT substr(level_id, length($1) + 2) AS name FROM (
   SELECT DISTINCT level_id FROM ${table} WHERE level_id > $1 || '/' || $2 AND level_id < $1 || '0'
   ORDER BY level_id LIMIT $3) AS ids`;
 
-/** The operations on groups, and on the end users of keys and groups. Each change is in force with the next decision. */
+/** The operations on groups, and on the end users of keys and groups. Each change takes effect with the next decision. */
 export class GroupBook {
   readonly #dialect: Dialect;
   readonly #columns: string;
@@ -47,12 +47,12 @@ export class GroupBook {
     this.#columns = ownerColumns(dialect, 'groups', LIMITS.columns);
   }
 
-  /** A group by id, or one that is not deleted by name. */
+  /** Finds a group by id, or a live group by name. */
   *find(idOrName: string): Operation<GroupRecord | undefined> {
     return (yield* this.#one('id = $1', idOrName)) ?? (yield* this.#one(`name = $1 AND ${LIVES}`, idOrName));
   }
 
-  /** All that are not deleted, in order of creation. */
+  /** All live groups, in order of creation. */
   *list(): Operation<readonly GroupRecord[]> {
     return (yield* rows(`SELECT ${this.#columns} FROM inf_gw.groups WHERE ${LIVES} ORDER BY id`)).map(groupOf);
   }
@@ -66,7 +66,7 @@ export class GroupBook {
     return transaction(this.#change(idOrName, ({ id }) => rows(text, [id, state])));
   }
 
-  /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
+  /** Changes only the given limits. `wallMs` is the current time: a new sliding budget includes earlier spend. */
   setLimits(
     idOrName: string,
     { budgets, userLimits, ...limits }: GroupChanges,
@@ -89,17 +89,19 @@ export class GroupBook {
     );
   }
 
-  /** Puts a group into another one; null takes it out. */
+  /** Moves a group into another one; null makes it a top-level group. */
   place(idOrName: string, into: string | null): Operation<GroupChange> {
     return transaction(this.#place(idOrName, into));
   }
 
-  /** Deletes a group. `isEmptied`: what is in it moves to the group that it is in. */
+  /** Deletes a group. With `isEmptied`, its members move to its parent group. */
   delete(idOrName: string, { isEmptied }: { readonly isEmptied: boolean }): Operation<GroupChange> {
     return transaction(this.#delete(idOrName, isEmptied));
   }
 
-  /** How many keys that are not deleted are in each group itself, with those that they have made, by its id. */
+  /**
+   * The number of live keys in each group, by group id. A child key counts in its parent's group; subgroups do not count.
+   */
   *keyCounts(): Operation<ReadonlyMap<string, number>> {
     const found = yield* rows(
       `SELECT coalesce(k.group_id, p.group_id) AS group_id, count(*) AS keys
@@ -109,12 +111,12 @@ export class GroupBook {
     return new Map(found.map((row) => [row.group_id as string, Number(row.keys)]));
   }
 
-  /** Gives each end user of a key or a group these limits; null for none at all. */
+  /** Sets the limits that apply to each end user of a key or a group; null removes them. */
   setUserLimits(ownerId: string, before: UserLimits | null, after: UserLimits | null, wallMs = Date.now()) {
     return transaction(this.#setUserLimits(ownerId, before, after, wallMs));
   }
 
-  /** What is set for one end user; undefined if nothing is. */
+  /** The settings of one end user; undefined if they have none. */
   *findUser(ownerId: string, name: string): Operation<UserRecord | undefined> {
     const budgets = budgetsAs(this.#dialect, "users.owner_id || '/' || users.name");
     const text = `SELECT users.*, ${budgets} AS budgets FROM inf_gw.users AS users WHERE owner_id = $1 AND name = $2`;
@@ -122,12 +124,12 @@ export class GroupBook {
     return row && userOf(row);
   }
 
-  /** Sets what holds for one end user, over what holds for all. They become levels, if they were none. */
+  /** Sets the limits of one end user, which override the limits of all. The end users of this owner become levels. */
   setUser(user: UserRecord, wallMs = Date.now()): Operation<void> {
     return transaction(this.#setUser(user, wallMs));
   }
 
-  /** Changes what is set for one end user. */
+  /** Changes the settings of one end user. */
   editUser(
     ownerId: string,
     name: string,
@@ -137,7 +139,7 @@ export class GroupBook {
     return transaction(this.#editUser(ownerId, name, edit, wallMs));
   }
 
-  /** The end users of a key or a group that were seen, or for whom something is set, in the order of their bytes. */
+  /** The end users of a key or a group with usage or settings, in byte order. */
   *userNames(ownerId: string, after: string, limit: number): Operation<readonly string[]> {
     const found = yield* rows(
       `SELECT name FROM (SELECT name FROM inf_gw.users WHERE owner_id = $1 AND name > $2 ORDER BY name LIMIT $3) AS own
@@ -149,7 +151,7 @@ export class GroupBook {
     return found.map((row) => userStoredAs(row.name as string));
   }
 
-  /** Whether an end user was seen, and what they have used is still known. */
+  /** Whether usage of an end user is still stored. */
   *wasSeen(ownerId: string, name: string): Operation<boolean> {
     const text = `SELECT month FROM ${bookedMonths('$1')} AS booked LIMIT 1`;
     return (yield* rows(text, [userId(ownerId, name)])).length > 0;
@@ -167,7 +169,7 @@ export class GroupBook {
 
   *#forgetUser(ownerId: string, name: string): Operation<void> {
     yield* rows('DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = $2', [ownerId, storedUser(name)]);
-    // Where nothing else is set for any of them, they are no levels any more.
+    // Without any other settings, the end users of this owner are no longer levels.
     yield* rows(
       `DELETE FROM inf_gw.users WHERE owner_id = $1 AND name = '' AND required = 0
          AND coalesce(${names(LIMITS.columns)}) IS NULL
@@ -252,7 +254,7 @@ export class GroupBook {
     return { kind: 'done', group: (yield* this.#one('id = $1', group.id)) as GroupRecord };
   }
 
-  /** How many groups a key in this one is in. */
+  /** The number of groups around a key in this group. */
   *#depthOf(id: string): Operation<number> {
     const [row] = yield* rows(
       `WITH RECURSIVE above (id, group_id) AS (
@@ -264,7 +266,7 @@ export class GroupBook {
     return Number(row?.groups);
   }
 
-  /** The group and those in it, with how deep they are, from 1 on. */
+  /** The group and its subgroups with their depths, starting from 1. */
   *#inside(id: string): Operation<ReadonlyMap<string, number>> {
     const found = yield* rows(
       `WITH RECURSIVE inside (id, depth) AS (

@@ -1,13 +1,13 @@
-/** The past as charts show it: requests that have ended, read from the journal in slices. */
+/** History for charts: ended requests, read from the journal in slices. */
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { JournalPlace } from './requests.ts';
 
-/** What a chart shows of a request that has ended. */
+/** The fields of an ended request that charts use. */
 export interface HistoryRow {
   readonly settledAtMs: number;
   readonly outcome: Outcome;
-  /** Of the prompt and of the completion. */
+  /** Prompt and completion tokens. */
   readonly tokens: number;
   readonly costNanos: Nanos;
   /** From dispatch to the first byte of the upstream's response. */
@@ -15,13 +15,13 @@ export interface HistoryRow {
 }
 
 export interface HistoryQuery {
-  /** Admitted then or later: the journal has an index by admission. */
+  /** Time of the earliest admission: the journal is indexed by admission. */
   readonly sinceMs: number;
-  /** Reads on from there, towards the past. */
+  /** Continues from this position towards the past. */
   readonly before: JournalPlace;
-  /** Only what this gateway served, among those that share a state; if that does not know it, what all served. */
+  /** Only requests of this gateway, where several share a state. All requests if the state does not know the gateway. */
   readonly node: string;
-  /** How many rows to read at most. */
+  /** Maximum number of rows to read. */
   readonly limit: number;
 }
 

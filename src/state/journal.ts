@@ -1,4 +1,7 @@
-/** What the ledger writes and reads back of single requests. Each field is declared here, and messages, columns and moves follow. */
+/**
+ * The rows of single requests that the ledger writes and reads. The fields are declared here; messages, columns and moves
+ * derive from them.
+ */
 import { type Column, Layout } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Settlement } from '../core/settlement.ts';
@@ -15,15 +18,18 @@ export interface HoldRow {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
-  /** Which price it was held by. */
+  /** The price used for the hold. */
   readonly price?: string | undefined;
-  /** The ids of the levels that it is booked to besides its key, from inside out. Undefined if there are none. */
+  /**
+   * Ids of the levels that the request is booked to in addition to its key, innermost first. Undefined if it has no other
+   * levels.
+   */
   readonly levels?: readonly string[] | undefined;
-  /** The end user that its request names, for the case that no settlement names it. */
+  /** The end user named by the request, in case no settlement records one. */
   readonly user?: string | undefined;
 }
 
-/** The ids of levels, as they are stored. */
+/** Level ids in their stored form. */
 export const LEVELS = {
   column: 'levels',
   type: 'text',
@@ -31,7 +37,7 @@ export const LEVELS = {
   full: (levels: string | null) => (levels === null ? undefined : (JSON.parse(levels) as string[])),
 } as const;
 
-/** An end user, as reports show the name. */
+/** An end user in the form that reports show. */
 export const HELD_FOR = {
   column: 'end_user',
   type: 'text',
@@ -52,7 +58,7 @@ export const HOLD = new Layout<HoldRow>({
   user: HELD_FOR,
 });
 
-/** Of the parts of its usage only what was written to a cache: nothing else is kept, since the cost is known. */
+/** Of the usage parts only cache writes are stored; the cost is already known. */
 const CACHE_WRITES = {
   column: 'cache_write_tokens',
   type: 'number',
@@ -60,13 +66,13 @@ const CACHE_WRITES = {
   full: (tokens: number) => (tokens > 0 ? { ...NO_PARTS, cacheWriteTokens: tokens } : undefined),
 } as const;
 
-/** A name of `SpentBy`, which is empty where there is none. */
+/** A name of `SpentBy`: empty in memory, NULL in the journal if the request has none. */
 function nameIn(column: string) {
   const flat = (name: string | undefined) => name || null;
   return { column, type: 'text', flat, full: (name: string | null) => name ?? '' } as const;
 }
 
-/** How a request has ended: all that its settlement says. Where nobody is named, the last columns are NULL in the journal. */
+/** The settlement of a request. Its last columns are NULL in the journal if the client sent no names. */
 export const SETTLEMENT = new Layout<Settlement>({
   requestId: 'text',
   outcome: 'text',
@@ -89,14 +95,14 @@ export const SETTLEMENT = new Layout<Settlement>({
   },
 });
 
-/** The columns of the journal that a settlement fills: its own fields, then those of the request and its hold. */
+/** The journal columns that a settlement fills: its own fields, then the fields of the request and its hold. */
 export const SETTLED_COLUMNS: readonly Column[] = [
   ...SETTLEMENT.columns,
   { name: 'key_id', type: 'text' },
   { name: 'admitted_at_ms', type: 'number' },
   { name: 'settled_at_ms', type: 'number' },
   { name: 'hold_nanos', type: 'nanos' },
-  /** NULL unless another model has served the request. */
+  /** NULL unless a different model served the request. */
   { name: 'requested_model', type: 'text' },
   { name: 'levels', type: 'text' },
 ];
@@ -108,12 +114,12 @@ export const JOURNAL_COLUMNS: readonly Column[] = [
   { name: 'corrected_at_ms', type: 'number' },
 ];
 
-/** A request that ended recently. After a restart the windows are rebuilt from these. */
+/** A request that ended recently. A restart rebuilds the windows from these. */
 export interface RecentEntry {
   readonly keyId: string;
   readonly admittedAtMs: number;
   readonly settledAtMs: number;
-  /** Input and output. */
+  /** Input and output tokens. */
   readonly tokens: number;
   /** As in its hold. */
   readonly levels?: readonly string[] | undefined;

@@ -1,14 +1,17 @@
-/** Responses that hosts keep, by the key that may refer to them. */
+/** The owners of responses that hosts store: only the key that created a response may refer to it. */
 import { KEPT_MS, type KeptId, type KeptResponse } from '../core/kept-responses.ts';
 import { type Dialect, type Operation, type PartLater, rows } from './operation.ts';
 
-/** How many ids are added between two looks whether a key has too many: to count them takes milliseconds. */
+/** Number of ids added between two checks of a key's limit: counting takes milliseconds. */
 const ADDED_BETWEEN_LOOKS = 1_000;
 
-/** Of this part each store has its own: gateways with a role of their own write to a database by its functions. */
+/**
+ * Response ownership. Each store implements the writes: on PostgreSQL, gateways with restricted roles write through
+ * functions.
+ */
 export abstract class KeptBook {
   readonly #find: string;
-  /** Since the last look. */
+  /** Ids added since the last check. */
   #added = Number.POSITIVE_INFINITY;
 
   constructor({ isAnyOf }: Dialect) {
@@ -16,7 +19,7 @@ export abstract class KeptBook {
       WHERE key_id = $1 AND at_ms > $2 AND ${isAnyOf('id', '$3')}`;
   }
 
-  /** Those of these ids that belong to a key. */
+  /** Returns the ids that belong to a key. */
   *find(keyId: string, ids: readonly string[]): Operation<readonly KeptId[]> {
     const found = yield* rows(this.#find, [keyId, Date.now() - KEPT_MS, ids]);
     return found.map((row) => ({
@@ -28,7 +31,7 @@ export abstract class KeptBook {
     }));
   }
 
-  /** Adds a response and its items, and drops some of what is too old. */
+  /** Adds a response and its items, and drops some expired ones. */
   add(response: KeptResponse): Operation<void> {
     this.#added += idsOf(response).length;
     const isBounded = this.#added >= ADDED_BETWEEN_LOOKS;
@@ -36,16 +39,16 @@ export abstract class KeptBook {
     return this.write(response, isBounded);
   }
 
-  /** Forgets a response and its items. */
+  /** Drops a response and its items. */
   abstract drop(keyId: string, responseId: string): Operation<void>;
 
-  /** `isBounded`: drops some of the oldest of a key that has too many. */
+  /** With `isBounded`, also drops some of a key's oldest ids if it has too many. */
   protected abstract write(response: KeptResponse, isBounded: boolean): Operation<void>;
 }
 
 export type KeptResponses = PartLater<Pick<KeptBook, 'find' | 'add' | 'drop'>>;
 
-/** The id of a response, then those of its items, and the tokens of each. */
+/** The ids of a response and its items, with the tokens of each. */
 export function idsOf({
   id,
   tokens,

@@ -1,4 +1,4 @@
-/** Keys in the operator's book, which the ledger reads as well. */
+/** Keys in the operator's book. The ledger reads them, too. */
 import { hashKey, isWellFormedKey, previewKey } from '../core/api-key.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
@@ -23,10 +23,10 @@ import { type Dialect, edited, type Operation, rows, stopDecisions, transaction,
 import { copyUsers, editUserLimits, isThere, ownerColumns, writeNumbers, writeUserLimits } from './owners.ts';
 import { keyOf, storedAllowlist } from './rows.ts';
 
-/** The condition that a key can be named by its name. */
+/** Condition for keys that can be addressed by name. */
 const LIVES = "state <> 'deleted'";
 
-/** The operations on keys. Each change is in force with the next decision of every gateway. */
+/** The operations on keys. Each change takes effect with the next decision of every gateway. */
 export class KeyBook {
   readonly #dialect: Dialect;
   readonly #columns: string;
@@ -36,13 +36,13 @@ export class KeyBook {
     this.#columns = `${ownerColumns(dialect, 'keys', KEY_NUMBERS.columns)}, preview, parent_id, may_create, is_leashed`;
   }
 
-  /** A key by id, or a key that is not deleted by name. Who has only the key itself finds it by that. */
+  /** Finds a key by id, or a live key by name. A full key is looked up by its hash. */
   *find(idOrName: string): Operation<KeyRecord | undefined> {
     if (isWellFormedKey(idOrName)) return yield* this.byHash(hashKey(idOrName));
     return (yield* this.#one('id = $1', idOrName)) ?? (yield* this.#one(`name = $1 AND ${LIVES}`, idOrName));
   }
 
-  /** As `find`; if there is none, the deleted key of that name that was created last. */
+  /** Like `find`; falls back to the most recently created deleted key of that name. */
   *findWithDeleted(idOrName: string): Operation<KeyRecord | undefined> {
     return (yield* this.find(idOrName)) ?? (yield* this.#one("name = $1 AND state = 'deleted'", idOrName));
   }
@@ -63,20 +63,20 @@ export class KeyBook {
     return (yield* rows(text, values)).map(keyOf);
   }
 
-  /** A key that another has made is where that is, as long as that is there. */
+  /** A child key belongs to its parent's group while the parent exists. */
   #isIn(groupIds: string): string {
     const { isAnyOf } = this.#dialect;
     const parents = `SELECT p.id FROM inf_gw.keys AS p WHERE p.${LIVES} AND ${isAnyOf('p.group_id', groupIds)}`;
     return `(${isAnyOf('group_id', groupIds)} OR parent_id IN (${parents}))`;
   }
 
-  /** The number of keys that are not deleted. */
+  /** The number of live keys. */
   *count(): Operation<number> {
     const [row] = yield* rows(`SELECT count(*) AS keys FROM inf_gw.keys WHERE ${LIVES}`);
     return Number(row?.keys);
   }
 
-  /** The ids of the keys that a key has made, those that these have made, and so on. */
+  /** The ids of all descendants of a key. */
   *innerIds(id: string, { withDeleted } = { withDeleted: true }): Operation<readonly string[]> {
     const text = `WITH RECURSIVE inner_keys (key_id, state) AS (
         SELECT k.id, k.state FROM inf_gw.keys AS k WHERE k.parent_id = $1
@@ -85,14 +85,14 @@ export class KeyBook {
     return (yield* rows(text, [id])).map((row) => row.key_id as string);
   }
 
-  /** Whether a key has created as many keys on this day (UTC) as it may. */
+  /** Whether a key has reached its limit of created keys for this day (UTC). */
   *hasCreatedMost(id: string, wallMs: number): Operation<boolean> {
     const text = 'SELECT count(*) AS keys FROM inf_gw.keys WHERE parent_id = $1 AND created_at_ms >= $2';
     const [row] = yield* rows(text, [id, Math.floor(wallMs / DAY_MS) * DAY_MS]);
     return Number(row?.keys) >= MOST_CREATED_A_DAY;
   }
 
-  /** Stores a new key. Only its hash and its preview are kept. */
+  /** Stores a new key: only its hash and its preview. */
   create(secret: string, key: NewKey, wallMs: number): Operation<KeyChange> {
     return transaction(this.#create(secret, key, wallMs));
   }
@@ -102,14 +102,14 @@ export class KeyBook {
     return transaction(this.#rotate(idOrName, secret, wallMs));
   }
 
-  /** A key that is deleted takes those with it that it has made: without it they are refused forever. */
+  /** Deleting a key also deletes its descendants: without their parent they would be refused forever. */
   setState(idOrName: string, state: KeyState): Operation<KeyChange> {
     if (state === 'deleted') return transaction(this.#delete(idOrName));
     const text = 'UPDATE inf_gw.keys SET state = $2 WHERE id = $1';
     return transaction(this.#change(idOrName, ({ id }) => rows(text, [id, state])));
   }
 
-  /** Changes only what is given. `wallMs` is now: a new sliding budget counts what was spent before. */
+  /** Changes only the given limits. `wallMs` is the current time: a new sliding budget includes earlier spend. */
   setLimits(
     idOrName: string,
     { budgets, userLimits, ...limits }: LimitChanges,
@@ -125,12 +125,12 @@ export class KeyBook {
     );
   }
 
-  /** Puts a key into a group; null takes it out. What it has spent stays where it was. */
+  /** Moves a key into a group; null removes it from its group. Earlier spend stays with the previous group. */
   place(idOrName: string, groupId: string | null): Operation<KeyChange> {
     return transaction(this.#place(idOrName, groupId));
   }
 
-  /** Replaces the allowlist by what `edit` returns for it. */
+  /** Replaces the allowlist with the result of `edit`. */
   editAllowlist(idOrName: string, edit: AllowlistEdit): Operation<KeyChange> {
     const text = 'UPDATE inf_gw.keys SET allowlist = $2 WHERE id = $1';
     return transaction(
@@ -139,22 +139,22 @@ export class KeyBook {
   }
 
   *#delete(idOrName: string): Operation<KeyChange> {
-    // From here on nobody makes keys under it.
+    // Prevents the creation of further child keys until the transaction ends.
     yield* stopDecisions(this.#dialect);
     const key = yield* this.find(idOrName);
-    // Over time, a key may have made any number that are deleted: gateways do not wait for those.
+    // Skips deleted descendants: their number is unbounded, and gateways wait for this transaction.
     const inner = key === undefined ? [] : yield* this.innerIds(key.id, { withDeleted: false });
     const text = `UPDATE inf_gw.keys SET state = 'deleted' WHERE ${this.#dialect.isAnyOf('id', '$1')}`;
     return yield* this.#change(idOrName, ({ id }) => rows(text, [[id, ...inner]]), inner);
   }
 
-  /** `inner`: the keys that change with it. */
+  /** `inner`: descendants that change with the key. */
   *#change(
     idOrName: string,
     write: (key: KeyRecord) => Operation<unknown>,
     inner: readonly string[] = [],
   ): Operation<KeyChange> {
-    // Before the key is locked: two edits that lock the two in different orders would wait for each other.
+    // Taken before the row lock: two edits that took the two locks in different orders would deadlock.
     yield* stopDecisions(this.#dialect);
     const key = yield* this.#locked(idOrName);
     if (key === undefined) return { kind: 'no_such_key' };
@@ -165,7 +165,7 @@ export class KeyBook {
 
   *#place(idOrName: string, groupId: string | null): Operation<KeyChange> {
     yield* stopDecisions(this.#dialect);
-    // It is where its parent is.
+    // A child key belongs to its parent's group.
     if ((yield* this.find(idOrName))?.parentId != null) return { kind: 'is_child' };
     if (groupId !== null && !(yield* isThere(this.#dialect, groupId))) return { kind: 'no_such_group' };
     const text = 'UPDATE inf_gw.keys SET group_id = $2 WHERE id = $1';
@@ -224,14 +224,14 @@ export class KeyBook {
     return { kind: 'done', key: (yield* this.#one('id = $1', id)) as KeyRecord };
   }
 
-  /** As `find`, and until the end of the transaction nobody else changes the key. */
+  /** Like `find`, and locks the row until the end of the transaction. */
   *#locked(idOrName: string): Operation<KeyRecord | undefined> {
     const found = yield* this.find(idOrName);
     return found && (yield* this.#one('id = $1', found.id, this.#dialect.forUpdate));
   }
 
   *#one(where: string, value: string, lock = ''): Operation<KeyRecord | undefined> {
-    // Text in PostgreSQL has no zero bytes, and so no key has one.
+    // PostgreSQL text cannot contain zero bytes, so no stored value matches.
     if (value.includes('\0')) return undefined;
     const text = `SELECT ${this.#columns} FROM inf_gw.keys WHERE ${where} ORDER BY created_at_ms DESC LIMIT 1 ${lock}`;
     const [row] = yield* rows(text, [value]);

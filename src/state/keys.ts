@@ -1,4 +1,4 @@
-/** Keys as they are stored: their fields, their limits, their operations, and what a name may look like. */
+/** Key records: their fields, limits and operations, and the rules for names. */
 import { redactKeys } from '../core/api-key.ts';
 import type { Budget } from '../core/budgets.ts';
 import { type Column, Layout } from '../core/layout.ts';
@@ -8,7 +8,7 @@ import { isPrintable } from '../core/printable.ts';
 
 export type KeyState = 'enabled' | 'disabled' | 'deleted';
 
-/** The limits that are set on a key itself. Null means the tier's limit, or no spend limit. */
+/** The limits set on a key itself. Null means the tier's limit; for the spend limit it means unlimited. */
 export interface OwnLimits {
   readonly rpm: number | null;
   readonly tpm: number | null;
@@ -16,21 +16,21 @@ export interface OwnLimits {
   readonly spendLimitNanos: Nanos | null;
 }
 
-/** What a level may use and spend. */
+/** The limits and budgets of a level. */
 export interface LevelTerms extends OwnLimits {
-  /** The shortest period first. */
+  /** Sorted by period, shortest first. */
   readonly budgets: readonly Budget[];
 }
 
-/** What each end user of a key or a group may use and spend, who has nothing else of their own. Null is no limit. */
+/** The limits of each end user of a key or a group, unless overridden for that user. Null means unlimited. */
 export interface UserLimits extends LevelTerms {
-  /** Whether a request has to name its end user. */
+  /** Whether requests must name their end user. */
   readonly required: boolean;
 }
 
-/** What a key may do and spend. */
+/** The limits, expiry and allowlist of a key. */
 export interface KeyTerms extends LevelTerms {
-  /** From then on the key is refused as if it were deleted; null for never. */
+  /** After this time the key is refused like a deleted one; null for never. */
   readonly expiresAtMs: number | null;
   /** The models that the key may call; null allows all. */
   readonly allowlist: readonly string[] | null;
@@ -38,26 +38,26 @@ export interface KeyTerms extends LevelTerms {
 
 const LIMIT_FIELDS = { rpm: 'number', tpm: 'number', concurrency: 'number', spendLimitNanos: 'nanos' } as const;
 
-/** The limits of keys, groups and end users as columns of their rows, in both stores. The compiler asks for each. */
+/** The limits of keys, groups and end users as columns, in both stores. The compiler requires one entry per field. */
 export const LIMITS = new Layout<OwnLimits>(LIMIT_FIELDS);
 
-/** All terms of a key that are columns of its row and numbers. */
+/** The numeric terms of a key that are columns of its row. */
 export const KEY_NUMBERS = new Layout<Omit<KeyTerms, 'budgets' | 'allowlist'>>({
   ...LIMIT_FIELDS,
   expiresAtMs: 'number',
 });
 
-/** What a statement writes into these columns. */
+/** The values of these columns for a statement. */
 export function numbersOf<Terms>(columns: Layout<Terms>, terms: Terms): (number | bigint | null)[] {
   return columns.values(terms) as (number | bigint | null)[];
 }
 
-/** What JSON and refusals call the limit of a column: `spend_limit` for `spend_limit_nanos`. */
+/** The name of a limit in JSON and refusals: `spend_limit` for the column `spend_limit_nanos`. */
 export function limitWord({ name }: Column): string {
   return name.replace(/_nanos$/, '');
 }
 
-/** Those of a key that is bounded by its tier alone. */
+/** The terms of a key limited only by its tier. */
 export const NO_TERMS: KeyTerms = {
   rpm: null,
   tpm: null,
@@ -68,31 +68,31 @@ export const NO_TERMS: KeyTerms = {
   allowlist: null,
 };
 
-/** What keys and groups have in common. */
+/** The common fields of keys and groups. */
 export interface Owner {
   readonly id: string;
   readonly name: string;
   readonly state: KeyState;
-  /** The models that may be called; null allows all. */
+  /** The allowed models; null allows all. */
   readonly allowlist: readonly string[] | null;
-  /** The group that it is in; null for none. */
+  /** The enclosing group; null for a top-level one. */
   readonly groupId: string | null;
-  /** Its end users are levels, too, unless this is null. */
+  /** The limits of its end users. Unless null, its end users are levels. */
   readonly userLimits: UserLimits | null;
   readonly createdAtMs: number;
 }
 
 export interface KeyRecord extends KeyTerms, Owner {
   readonly preview: string;
-  /** The key that has made it, and that bounds it as a group does; null for none. */
+  /** The parent key, which bounds this key as a group does; null for a key without a parent. */
   readonly parentId: string | null;
-  /** Whether it may make keys under it. */
+  /** Whether it may create child keys. */
   readonly mayCreate: boolean;
-  /** Whether `run` has made it. What its requests may write is capped. */
+  /** Whether `run` created it. The output of its requests is capped. */
   readonly isLeashed: boolean;
 }
 
-/** What is not said of its terms is none. */
+/** Omitted terms default to null: the limits of the tier. */
 export interface NewKey extends Partial<KeyTerms> {
   readonly name: string;
   readonly isLeashed?: boolean;
@@ -102,27 +102,27 @@ export interface NewKey extends Partial<KeyTerms> {
   readonly userLimits?: UserLimits | null;
 }
 
-/** What `setLimits` changes. */
+/** The changes of `setLimits`. */
 export interface LimitChanges extends Partial<Omit<KeyTerms, 'budgets' | 'allowlist'>> {
   readonly budgets?: BudgetEdit;
   readonly userLimits?: UserLimitsEdit;
 }
 
-/** What each end user may do after a change; null for no limits. */
+/** Returns the new limits of each end user; null removes them. */
 export type UserLimitsEdit = (limits: UserLimits | null) => UserLimits | null;
 
-/** The budgets of a key after a change: one for each period at most. What it throws undoes the change. */
+/** Returns the new budgets of a level, at most one per period. If it throws, the change is rolled back. */
 export type BudgetEdit = (budgets: readonly Budget[]) => readonly Budget[];
 
 export interface KeyQuery {
   readonly withDeleted: boolean;
   /** Only keys created after this one. */
   readonly afterId?: string | undefined;
-  /** Only keys in these groups, and those that they have made. */
+  /** Only keys in these groups, and their child keys. */
   readonly groupIds?: readonly string[] | undefined;
-  /** Only keys that this one has made. */
+  /** Only the child keys of this key. */
   readonly parentId?: string | undefined;
-  /** The number of keys to return at most. */
+  /** Maximum number of keys to return. */
   readonly limit?: number | undefined;
 }
 
@@ -138,15 +138,15 @@ export type KeyChange =
   | { readonly kind: 'too_many_today' };
 
 /**
- * How many keys a key may create in a day. Deleted ones count: their rows stay in the state, since requests and reports
- * refer to keys.
+ * Maximum number of keys that a key may create in a day. Deleted keys count: their rows stay in the state, because
+ * requests and reports refer to them.
  */
 export const MOST_CREATED_A_DAY = 1_000;
 
-/** The models of an allowlist after a change; null allows all. What it throws undoes the change. */
+/** Returns the new allowlist; null allows all models. If it throws, the change is rolled back. */
 export type AllowlistEdit = (models: readonly string[] | null) => readonly string[] | null;
 
-/** The limits in force for a key: its own, and the defaults where it has none. */
+/** The effective limits of a key: its own, with defaults for the rest. */
 export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
   return {
     rpm: own.rpm ?? defaults.rpm,
@@ -156,12 +156,12 @@ export function limitsInForce(own: OwnLimits, defaults: Limits): Limits {
   };
 }
 
-/** Whether a key is refused as if it did not exist: it was deleted, or its time is over. */
+/** Whether a key is refused like a nonexistent one: it is deleted or expired. */
 export function isGone({ state, expiresAtMs }: Pick<KeyRecord, 'state' | 'expiresAtMs'>, wallMs: number): boolean {
   return state === 'deleted' || (expiresAtMs !== null && expiresAtMs <= wallMs);
 }
 
-/** The length of a key's name at most, in Unicode code points, without what stands before that of a key's child. */
+/** Maximum length of a key's name in Unicode code points, without the parent prefix of a child key. */
 const MAX_NAME_CHARACTERS = 64;
 const ID_FORM = /^(key|grp)_[0-9a-z]{26}$/;
 
@@ -172,27 +172,27 @@ export function checkKeyName(name: string): string | undefined {
   }
   if (name !== name.trim()) return 'a name cannot begin or end with a space';
   if (!isPrintable(name)) return 'a name cannot contain control characters';
-  // It would be stored as it is, and shown wherever the key is.
+  // The name would be stored and shown in clear text wherever the key appears.
   if (redactKeys(name) !== name) return 'a name cannot look like a key';
   if (ID_FORM.test(name)) return 'a name cannot look like the id of a key or a group';
   if (name.startsWith('@')) return 'a name cannot begin with @, which stands before the names of groups';
   return undefined;
 }
 
-/** What stands before the names of the keys that a key has made: its own name, or where that is taken its id. */
+/** The possible name prefixes of a key's children: its name, or its id if a name with that prefix is taken. */
 export function childPrefixes({ name, id }: Pick<KeyRecord, 'name' | 'id'>): readonly string[] {
   return [`${name}/`, `${id}/`];
 }
 
-/** The name of a key that this one has made, without what stands before it. */
+/** The name of a child key without its parent prefix. */
 export function childName({ name }: Pick<KeyRecord, 'name'>, parent: Pick<KeyRecord, 'name' | 'id'>): string {
   const prefix = childPrefixes(parent).find((each) => name.startsWith(each)) ?? '';
   return name.slice(prefix.length);
 }
 
 /**
- * A name for a successor, to be tried in order until one is free: those of `app` are `app-2`,
- * `app-3`, …, and those of `app-2` are `app-3`, `app-4`, …. `attempt` counts from 1.
+ * The `attempt`-th candidate name for a successor, counting from 1. The candidates for `app` are `app-2`, `app-3`, …; the
+ * candidates for `app-2` are `app-3`, `app-4`, ….
  */
 export function successorName(name: string, attempt: number): string {
   const [, stem = name, number = '1'] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];

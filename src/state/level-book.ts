@@ -1,4 +1,4 @@
-/** What groups and end users have used, and what they and keys have spent of their budgets, in the operator's book. */
+/** Usage of groups and end users, and budget spend of all levels, in the operator's book. */
 import { type Budget, type BudgetSpend, calendarPeriod, fixedSpend, periodOf, slidingSpend } from '../core/budgets.ts';
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 import type { Nanos } from '../core/money.ts';
@@ -11,7 +11,7 @@ import type { MonthFigures } from './usage.ts';
 
 export class LevelBook {
   readonly #dialect: Dialect;
-  /** What levels, keys among them, were charged on some days, and in all: by themselves, and by who is inside. */
+  /** The charges of levels, including keys, on given days and in total, with the charges of the levels inside them. */
   readonly #onDays: string;
   readonly #ever: string;
   readonly #steps: string;
@@ -19,7 +19,7 @@ export class LevelBook {
   constructor(dialect: Dialect) {
     const { isAnyOf } = dialect;
     this.#dialect = dialect;
-    // In a file, sums of keys are sorted by day and by month first: which ones there are spares a walk through all.
+    // SQLite sorts the sums of keys by day and month first; listing the periods avoids a scan of the table.
     const own = (table: string, period: string) =>
       `SELECT key_id AS id, ${period}, cost_nanos FROM inf_gw.${table} WHERE ${isAnyOf(period, '$2')} AND ${isAnyOf('key_id', '$1')}`;
     const booked = (table: string, period: string, condition: string) =>
@@ -32,7 +32,7 @@ export class LevelBook {
     this.#steps = `SELECT key_id AS id, window_s, at_ms, cost_nanos AS nanos FROM inf_gw.budget_steps WHERE ${isAnyOf('key_id', '$1')}`;
   }
 
-  /** The figures of these levels in a month, by id; one that was not used may be left out. */
+  /** The figures of these levels in a month, by id. Unused levels may be missing. */
   *monthsOf(ids: readonly string[], month: string): Operation<ReadonlyMap<string, MonthFigures>> {
     const isAsked = this.#dialect.isAnyOf('level_id', '$2');
     const found = yield* rows(
@@ -45,7 +45,7 @@ export class LevelBook {
     return new Map(found.map((row) => [row.level_id as string, monthFiguresOf(row)]));
   }
 
-  /** What these levels were charged in a month, by their own requests and by those of the levels inside them, by id. */
+  /** The charges of these levels in a month, by id, including the levels inside them. */
   *chargesIn(month: string, ids: readonly string[]): Operation<ReadonlyMap<string, Nanos>> {
     if (ids.length === 0) return new Map();
     const { isAnyOf } = this.#dialect;
@@ -61,7 +61,7 @@ export class LevelBook {
     return new Map(found.map((row) => [row.id as string, row.nanos as Nanos]));
   }
 
-  /** What keys and other levels have spent of each of their budgets, in their order, by id. */
+  /** The spend of each level in each of its budgets, in order, by level id. */
   *spentBy(levels: readonly BudgetedKey[], wallMs: number): Operation<ReadonlyMap<string, readonly BudgetSpend[]>> {
     const idsWith = (...kinds: readonly string[]) =>
       levels.filter(({ budgets }) => budgets.some((each) => kinds.includes(periodOf(each).kind))).map(({ id }) => id);
@@ -100,7 +100,7 @@ function nanosIn(found: Rows): Nanos {
   return found.reduce((sum, { nanos }) => sum + (nanos as bigint), 0n);
 }
 
-/** The rows of a statement with an `id`, by that. `$1`: the ids, without which nothing is asked. */
+/** Runs a statement with the ids as `$1` and groups its rows by `id`. Without ids it runs no query. */
 function* rowsById(text: string, ids: readonly string[], values: Values = []): Operation<ReadonlyMap<string, Rows>> {
   if (ids.length === 0) return new Map();
   return Map.groupBy(yield* rows(text, [ids, ...values]), ({ id }) => id as string);
@@ -111,7 +111,7 @@ function daysOfWeek(wallMs: number): string[] {
   return Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, day) => utcDay(fromMs + day * DAY_MS));
 }
 
-/** All months from the first that has sums to the last. */
+/** All months from the first to the last with sums. */
 function* monthsWithSums(): Operation<string[]> {
   const end = (which: 'min' | 'max') => `(SELECT ${which}(month) FROM inf_gw.usage_months)`;
   const [found] = yield* rows(`SELECT ${end('min')} AS first, ${end('max')} AS last`);

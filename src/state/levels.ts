@@ -1,4 +1,7 @@
-/** Levels: what bounds a request besides its key. The groups around the key, and the end users of both. Pure. */
+/**
+ * Levels that limit a request in addition to its key: the groups around the key, and the end users of the key and the
+ * groups. Pure.
+ */
 import { isSamePeriod, sortedBudgets } from '../core/budgets.ts';
 import {
   type BudgetEdit,
@@ -20,7 +23,7 @@ export const NO_LEVEL_TERMS: LevelTerms = {
 };
 export const NO_USER_LIMITS: UserLimits = { ...NO_LEVEL_TERMS, required: false };
 
-/** A named set of keys and groups. A limit that is null is none: groups have no tier. */
+/** A named set of keys and groups. A null limit is unlimited: groups have no tier. */
 export interface GroupRecord extends Owner, LevelTerms {}
 
 export interface NewGroup extends Partial<LevelTerms> {
@@ -35,7 +38,7 @@ export interface GroupChanges extends Partial<OwnLimits> {
   readonly userLimits?: UserLimitsEdit;
 }
 
-/** What is set for one end user: their own limits, over those of all where one is not null, and whether they are blocked. */
+/** The settings of one end user: limits that override the limits of all users where not null, and a block. */
 export interface UserRecord extends LevelTerms {
   readonly ownerId: string;
   readonly name: string;
@@ -48,11 +51,11 @@ export type GroupChange =
   | { readonly kind: 'no_such_group' }
   | { readonly kind: 'name_taken' }
   | { readonly kind: 'in_itself' }
-  /** More than `MOST_GROUPS` would be above a key. */
+  /** The key would be in more than `MOST_GROUPS` groups. */
   | { readonly kind: 'too_deep' }
   | { readonly kind: 'not_empty' };
 
-/** The limits of an end user: their own, and where they have none those of all. */
+/** The effective limits of an end user: their own, with the limits of all users for the rest. */
 export function termsOfUser(all: LevelTerms, own: LevelTerms | undefined): LevelTerms {
   if (own === undefined) return all;
   const others = all.budgets.filter((budget) => !own.budgets.some((each) => isSamePeriod(budget, each)));
@@ -65,30 +68,30 @@ export function termsOfUser(all: LevelTerms, own: LevelTerms | undefined): Level
   };
 }
 
-/** Whether nothing is set. */
+/** Whether all limits are null and no budget is set. */
 export function hasNoLimits(terms: LevelTerms): boolean {
   return terms.budgets.length === 0 && LIMITS.values(terms).every((each) => each === null);
 }
 
-/** Whether end users are bounded by nothing. */
+/** Whether the limits of end users have no effect. */
 export function isUnlimited(limits: UserLimits): boolean {
   return !limits.required && hasNoLimits(limits);
 }
 
-/** The groups above a key at most. */
+/** Maximum number of groups around a key. */
 export const MOST_GROUPS = 4;
 
-/** Which level a limit is of. An end user is named by whose end user it is. */
+/** Identifies the level of a limit. An end user is identified by its owner. */
 export interface LevelName {
   readonly kind: 'key' | 'group' | 'user';
   readonly name: string;
-  /** Of an end user: whose they are. */
+  /** For an end user: the kind of its owner. */
   readonly of?: 'key' | 'group';
-  /** Of an end user: the terms that are set for them alone; of budgets their periods. */
+  /** For an end user: the limits set for them individually; budgets by their periods. */
   readonly own?: readonly string[];
 }
 
-/** The terms that are set for an end user alone, as `LevelName` has them, in alphabetical order. */
+/** The limits set for an end user individually, in the form of `LevelName`, in alphabetical order. */
 export function ownTerms(terms: LevelTerms): readonly string[] {
   const values = LIMITS.values(terms);
   const set = LIMITS.columns.filter((_, at) => values[at] !== null);
@@ -96,41 +99,41 @@ export function ownTerms(terms: LevelTerms): readonly string[] {
 }
 
 /**
- * The name of an end user as it is stored: PostgreSQL's text has no zero bytes. Two names are the same one if all their
- * bytes are.
+ * Escapes the name of an end user for storage: PostgreSQL text cannot contain zero bytes. The mapping is injective, so two
+ * names are equal only if all their bytes are.
  */
 export function storedUser(name: string): string {
   return /[\\\0]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : name;
 }
 
-/** The name of an end user that is stored like this. */
+/** Reverses `storedUser`. */
 export function userStoredAs(stored: string): string {
   return stored.includes('\\') ? stored.replaceAll(/\\(.)/g, (_, sign) => (sign === '0' ? '\0' : sign)) : stored;
 }
 
-/** The id of an end user of a key or a group. Without a name: of what holds for all of them. */
+/** The id of an end user of a key or a group. Without a name: the id of the limits for all end users. */
 export function userId(ownerId: string, name = ''): string {
   return `${ownerId}/${storedUser(name)}`;
 }
 
-/** Whose end user has that id, and the name as it is stored; undefined if it is the id of a key or a group. */
+/** Splits the id of an end user into its owner and its stored name; undefined for the id of a key or a group. */
 export function ownerOf(levelId: string): { readonly ownerId: string; readonly stored: string } | undefined {
   const at = levelId.indexOf('/');
   return at < 0 ? undefined : { ownerId: levelId.slice(0, at), stored: levelId.slice(at + 1) };
 }
 
-/** The sums of end users are kept from the month of this long before the last request on, in milliseconds. */
+/** Sums of end users are kept from the month that contains the time this long before the last request, in milliseconds. */
 export const IDLE_USER_MS = 32 * 86_400_000;
 
-/** What the ids of groups begin with. */
+/** Prefix of group ids. */
 export const GROUP_ID = 'grp_';
 
-/** Of the levels that a request is booked to besides its key those that are groups, as an array of JSON. */
+/** The groups among a request's levels, as a JSON array. */
 export function groupsIn(levels: readonly string[] = []): string {
   return JSON.stringify(levels.filter((id) => id.startsWith(GROUP_ID) && !isUserId(id)));
 }
 
-/** The ids of the levels that a request is booked to, from inside out. */
+/** The ids of all levels that a request is booked to, innermost first. */
 export function levelIdsOf({
   keyId,
   levels,
@@ -153,7 +156,7 @@ export function isKeyId(id: string): boolean {
   return !id.startsWith(GROUP_ID) && !isUserId(id);
 }
 
-/** The id of what holds for all end users of its owner, if the level is one; otherwise its own. */
+/** Maps the id of an end user to the id for all end users of its owner; returns other ids unchanged. */
 export function ofAllUsers(levelId: string): string {
   const user = ownerOf(levelId);
   return user === undefined ? levelId : userId(user.ownerId);

@@ -1,4 +1,4 @@
-/** Moves a state from one store to another: what is moved, and in which order it is copied and compared. */
+/** Moves a state from one store to another: the tables, and the order of copy and comparison. */
 import { UserError } from '../core/errors.ts';
 import type { Column } from '../core/layout.ts';
 import type { Nanos } from '../core/money.ts';
@@ -7,7 +7,10 @@ import { KEY_NUMBERS, LIMITS } from './keys.ts';
 import type { Row } from './rows.ts';
 import { SUM_FIGURES } from './sql.ts';
 
-/** What a state consists of, apart from the balance. Windows are rebuilt from the journal, those of listings begin empty. */
+/**
+ * The tables of a state. The balance is moved separately. Request windows are rebuilt from the journal; windows of
+ * listings start empty.
+ */
 export const MOVED_TABLES = [
   'keys',
   'groups',
@@ -45,7 +48,7 @@ function byType(columns: readonly Column[]): Columns {
   return { text: namesOf(true), integers: namesOf(false) };
 }
 
-/** The columns that both stores have, by the same names; of holds, by the names in a file. */
+/** The columns that both stores share, under the same names. Columns of holds have the names of the SQLite table. */
 export const MOVED_COLUMNS: Readonly<Record<MovedTable, Columns>> = {
   keys: {
     text: ['id', 'name', 'hash', 'preview', 'state', 'allowlist', 'group_id', 'parent_id'],
@@ -77,7 +80,7 @@ export function columnsOf(table: MovedTable): readonly string[] {
   return [...text, ...integers];
 }
 
-/** Sums of 64-bit integers do not fit 64 bits, but those of their halves do. */
+/** Sums of 64-bit integers can overflow 64 bits; sums of their halves cannot. */
 const HALF = 1_000_000_000;
 
 /** Selects the number of rows, of values in each column, and the sum of each integer column. */
@@ -94,7 +97,7 @@ export function figuresQuery(table: MovedTable, from: string): string {
   return `SELECT count(*) AS rows, ${figures.join(', ')} FROM ${from}`;
 }
 
-/** What an audit can look at. `read` runs a query in the transaction of the move. */
+/** The input of an audit. `read` runs a query in the transaction of the move. */
 export type Contents =
   | { readonly kind: 'file'; readonly path: string }
   | {
@@ -102,28 +105,28 @@ export type Contents =
       readonly read: (text: string, values?: readonly (string | number)[]) => Promise<Row[]>;
     };
 
-/** A state that is read. Nothing else changes it from `begin` on, and no gateway runs on it. */
+/** The state to read. From `begin` on it is locked against changes, and no gateway runs on it. */
 export interface MoveSource {
   readonly contents: Contents;
-  /** After an audit: a file must not be open twice in one process. */
+  /** Call it after the audit: one process must not open a file twice. */
   begin(): Promise<void>;
   figures(table: MovedTable): Promise<Row>;
-  /** All rows, some thousand at a time. */
+  /** All rows, in batches of some thousand. */
   rows(table: MovedTable): AsyncIterable<readonly Row[]>;
   balance(): Promise<Nanos>;
   close(): Promise<void>;
 }
 
-/** An empty state that is filled. Without `commit` it stays empty. */
+/** An empty state to fill. It stays empty without `commit`. */
 export interface MoveTarget {
   readonly contents: Contents;
-  /** What opening it has created; undefined if nothing. */
+  /** Description of the newly created file or schema; undefined if it existed. */
   readonly created: string | undefined;
   insert(table: MovedTable, rows: readonly Row[]): Promise<void>;
-  /** To be called when every table is filled: writes what follows from them. */
+  /** Call it after all tables are filled: writes the derived data. */
   complete(balanceNanos: Nanos): Promise<void>;
   figures(table: MovedTable): Promise<Row>;
-  /** After this only an audit, and `commit`. */
+  /** After this call only an audit and `commit` are allowed. */
   seal(): Promise<void>;
   commit(): Promise<void>;
   close(): Promise<void>;
@@ -132,7 +135,7 @@ export interface MoveTarget {
 export interface MoveOptions {
   /** Rejects with a UserError if an audit finds a difference. */
   readonly verify: (contents: Contents, side: 'source' | 'target') => Promise<void>;
-  /** Called with the number of rows copied so far, and the number of all. */
+  /** Called with the number of rows copied and the total. */
   readonly onProgress: (copied: number, of: number) => void;
 }
 
@@ -142,7 +145,7 @@ export interface Moved {
   readonly balanceNanos: Nanos;
 }
 
-/** Copies everything, compares both sides, and commits. Rejects with a UserError; then nothing was moved. */
+/** Copies all tables, compares both sides, and commits. Rejects with a UserError and leaves the target empty on failure. */
 export async function moveState(source: MoveSource, target: MoveTarget, options: MoveOptions): Promise<Moved> {
   await options.verify(source.contents, 'source');
   await source.begin();

@@ -5,10 +5,10 @@ import { MAX_NAMES, NAME_KINDS, type NameKind, OTHER_NAMES } from '../core/spent
 import { SUM_FIGURES } from './sql.ts';
 import type { UsageGroup, UsageRow } from './usage.ts';
 
-/** The columns of the journal that have the names; NULL where there is none. */
+/** The journal columns of the names; NULL if the request has none. */
 export const NAME_COLUMNS: Readonly<Record<NameKind, string>> = { user: 'by_user', tag: 'by_tag', app: 'by_app' };
 
-/** What the sums by name are kept by, next to the day. */
+/** The key columns of the sums by name, in addition to the day. */
 const NAME_SUM_KEYS = 'kind, name, key_id, model';
 /** The columns of usage_name_days. */
 export const NAME_SUM_COLUMNS = ['day', NAME_SUM_KEYS, ...SUM_FIGURES].join(', ');

@@ -3,19 +3,19 @@ import type { LogLoss } from '../core/log-loss.ts';
 import type { Nanos } from '../core/money.ts';
 import type { RequestRecord } from './requests.ts';
 
-/** `silent`: no sign of life for so long that the others take it for dead. */
+/** `silent`: without heartbeats for so long that the other gateways consider it dead. */
 export type NodeState = 'alive' | 'silent' | 'stopped';
 
 export interface NodeRecord {
   readonly name: string;
   readonly version: string;
-  /** `host:port`, as its config has it. */
+  /** `host:port` from its config. */
   readonly address: string;
   readonly state: NodeState;
   readonly startedAtMs: number;
-  /** Its last sign of life. */
+  /** Time of its last heartbeat. */
   readonly seenAtMs: number;
-  /** What it admitted in the last minute, and the tokens it charged; 0 unless it is alive. */
+  /** Requests admitted and tokens charged in the last minute; 0 unless it is alive. */
   readonly requestsPerMin: number;
   readonly tokensPerMin: number;
   /** Its requests in flight, and the sum of their holds. */
@@ -23,7 +23,7 @@ export interface NodeRecord {
   readonly heldNanos: Nanos;
 }
 
-/** What is kept of the log of what gateways ask. */
+/** The size of the stored decision log. */
 export interface LogSize {
   readonly entries: number;
   readonly bytes: number;
@@ -33,36 +33,36 @@ export interface LogSize {
 export interface KeyActivity {
   readonly keyId: string;
   readonly requests: number;
-  /** Those that requests in flight reserve included. */
+  /** Includes the tokens reserved by requests in flight. */
   readonly tokens: number;
   /** Requests in flight. */
   readonly open: number;
 }
 
 export interface Nodes {
-  /** Those alive first, then by name: those heard of in the last day, or with requests in flight. */
+  /** Gateways with a heartbeat in the last day or with requests in flight: live ones first, then by name. */
   list(): Promise<readonly NodeRecord[]>;
 
   logSize(): Promise<LogSize>;
 
-  /** What the database has lost of the log and no operator has taken note of, the latest first, at most so many. */
+  /** Log losses that no operator has acknowledged, latest first, at most `limit`. */
   losses(limit: number): Promise<readonly LogLoss[]>;
 
-  /** Takes note of all of them. */
+  /** Acknowledges all losses. */
   acceptLosses(): Promise<void>;
 
-  /** The requests in flight of all gateways, oldest first, and at most that many. */
+  /** The requests in flight of all gateways, oldest first, at most `limit`. */
   openRequests(limit: number): Promise<readonly RequestRecord[]>;
 
-  /** Of these keys. Keys without any may be left out. */
+  /** The activity of these keys. Idle keys may be missing. */
   activityOf(keyIds: readonly string[]): Promise<readonly KeyActivity[]>;
 
-  /** The keys with the most requests in the last minute, the busiest first, and at most that many. */
+  /** The keys with the most requests in the last minute, busiest first, at most `limit`. */
   busiest(limit: number): Promise<readonly KeyActivity[]>;
 
   /**
-   * Has a request stopped by the gateway that runs it, with its next sign of life. False if no
-   * request in flight has this id.
+   * Asks the gateway that runs the request to stop it; it does so with its next heartbeat. Returns false if no request in
+   * flight has this id.
    */
   stopRequest(id: string): Promise<boolean>;
 }

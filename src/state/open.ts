@@ -1,6 +1,6 @@
 /**
- * Opens the state wherever it is kept. The parts of a store are loaded only if it is used. In the folder of another user, root
- * has become that user before anything there is opened.
+ * Opens the state from a file or a database. Each store's modules are loaded only when used. For a folder of another user,
+ * a root process switches to that user before it opens any file in it.
  */
 import { existsSync } from 'node:fs';
 import { UserError } from '../core/errors.ts';
@@ -15,21 +15,21 @@ import type { CopyOptions } from './sqlite/draft.ts';
 import type { RestoreOptions } from './sqlite/restore.ts';
 import type { OpenState } from './state.ts';
 
-/** Opens the state, making its file or its tables if there are none. Rejects with a UserError. */
+/** Opens the state and creates its file or tables if they are missing. Rejects with a UserError. */
 export async function openState(location: StateLocation, durability: Durability): Promise<OpenState> {
   switch (location.kind) {
     case 'file':
       becomeOwner(location.path);
       return (await import('./sqlite/open-state.ts')).openState(location.path, durability);
     case 'postgres':
-      // Here operators always wait for the disk: they seldom write.
+      // Operators always wait for the fsync: they seldom write.
       return (await import('./postgres/open-state.ts')).openState(location.address);
   }
 }
 
 /**
- * Opens the state, and changes nothing in a file: none is made or migrated. Of a database the rights of its role
- * decide. Rejects with a UserError, also if there is no file.
+ * Opens the state for reading. A file is neither created nor migrated; a database enforces the rights of its role. Rejects
+ * with a UserError, also if the file does not exist.
  */
 export async function openStateToRead(location: StateLocation, durability: Durability): Promise<OpenState> {
   if (location.kind === 'postgres') return openState(location, durability);
@@ -45,7 +45,10 @@ export async function isUnwritableFile(location: StateLocation): Promise<boolean
   return (await import('./sqlite/open-to-read.ts')).isUnwritable(location.path);
 }
 
-/** Throws a UserError if files are missing that a running gateway needs beside the state file, so that no command may open it. */
+/**
+ * Throws a UserError if files that a running gateway needs next to the state file are missing. No command may open the
+ * state then.
+ */
 export async function assertWhole(path: string): Promise<void> {
   (await import('./sqlite/lock.ts')).refuseWithoutIndex(path);
 }
@@ -59,24 +62,24 @@ export async function isLocked(location: StateLocation): Promise<boolean> {
   return lock === undefined;
 }
 
-/** Which commands make a state file. */
+/** The commands that create a state file. */
 export const CREATORS = '`serve`, `keys create`, `groups create` or `credit add` creates it';
 
 function missingFile(path: string): string {
   return `no state file at ${path}; ${CREATORS}`;
 }
 
-/** A state with nothing in it, for commands that only read where there is none yet. */
+/** An empty state, for read commands that run before a state file exists. */
 export async function emptyState(): Promise<OpenState> {
   return (await import('./sqlite/open-state.ts')).emptyState();
 }
 
-/** Whether the state is a file that does not exist yet. Of a database only opening it tells. */
+/** Whether the state is a file that does not exist yet. Always false for a database: only connecting to it would show. */
 export function isMissingFile(location: StateLocation): boolean {
   return location.kind === 'file' && !existsSync(location.path);
 }
 
-/** Locks a state that is to be moved. Rejects with a UserError, also if a gateway runs on it. */
+/** Locks the source of a move. Rejects with a UserError, also if a gateway runs on it. */
 export async function openSource(location: StateLocation): Promise<MoveSource> {
   switch (location.kind) {
     case 'file':
@@ -87,7 +90,7 @@ export async function openSource(location: StateLocation): Promise<MoveSource> {
   }
 }
 
-/** Locks an empty state that another is to be moved to. Rejects with a UserError, also if it is not empty. */
+/** Locks an empty state as the target of a move. Rejects with a UserError, also if it is not empty. */
 export async function openTarget(location: StateLocation): Promise<MoveTarget> {
   switch (location.kind) {
     case 'file':
@@ -98,7 +101,7 @@ export async function openTarget(location: StateLocation): Promise<MoveTarget> {
   }
 }
 
-/** Opens a state for an audit, without changing anything. Rejects with a UserError if there is none. */
+/** Opens a state for an audit, read-only. Rejects with a UserError if it does not exist. */
 export async function openContents(location: StateLocation): Promise<{ contents: Contents; close(): Promise<void> }> {
   switch (location.kind) {
     case 'file': {
@@ -114,7 +117,10 @@ export async function openContents(location: StateLocation): Promise<{ contents:
   }
 }
 
-/** Gives a role of a database what a gateway needs. Returns what that has created. Rejects with a UserError. */
+/**
+ * Grants a role the privileges that a gateway needs. Returns a description of the objects it created. Rejects with a
+ * UserError.
+ */
 export async function grantToRole(
   address: PostgresAddress,
   role: string,
@@ -124,8 +130,8 @@ export async function grantToRole(
 }
 
 /**
- * What can be named where a key can: the names of at most so many keys, and of groups with an @ before them, the latest first. None where there is no state file. Changes
- * nothing in the state, and rejects with any error.
+ * Names for shell completion where a key is expected: up to `most` key names, and group names with an @ prefix, latest
+ * first. Empty without a state file. Reads only, and rejects with any error.
  */
 export async function keyNames(location: StateLocation, most: number): Promise<string[]> {
   switch (location.kind) {
@@ -138,14 +144,17 @@ export async function keyNames(location: StateLocation, most: number): Promise<s
   }
 }
 
-/** Copies a state file, and returns the size of the copy. Rejects with a UserError, also for a database: that has tools of its own. */
+/**
+ * Copies a state file and returns the size of the copy. Rejects with a UserError; for a database, the message contains the
+ * pg_dump command.
+ */
 export async function backUpState(location: StateLocation, file: string, options: CopyOptions): Promise<number> {
   if (location.kind === 'postgres') throw new UserError(databaseBackup(location.address, file));
   becomeOwner(location.path);
   return (await import('./sqlite/backup.ts')).backUp(location.path, file, options);
 }
 
-/** Replaces a state file by a backup, and returns where the old one is kept. Rejects with a UserError as above. */
+/** Replaces a state file with a backup and returns the path of the old one. Rejects with a UserError like `backUpState`. */
 export async function restoreState(
   location: StateLocation,
   backup: string,
@@ -155,30 +164,30 @@ export async function restoreState(
   return (await import('./sqlite/restore.ts')).restore(location.path, backup, options);
 }
 
-/** Looks at a database without changing anything. Rejects with a UserError if it cannot be reached or used. */
+/** Examines a database, read-only. Rejects with a UserError if it cannot be reached or used. */
 export async function examineDatabase(address: PostgresAddress): Promise<DatabaseFacts> {
   return (await import('./postgres/examine.ts')).examineDatabase(address);
 }
 
-/** What is backed up: everything the program has made is in this schema. */
+/** Limits the backup to the schema of the program. */
 const SCHEMA = '--schema=inf_gw';
-/** A password on a command line can be read by every user of the machine. */
+/** Every user of the machine can read a password on a command line. */
 const PASSWORD = 'it asks for the password, or takes it from ~/.pgpass; do not write it into the command';
 
-/** The lines that say how to back up a database. */
+/** Explains how to back up a database. */
 function databaseBackup(address: PostgresAddress, file: string): readonly string[] {
   const command = ['pg_dump', ...connection(address), SCHEMA, '--format=custom', `--file=${file}`, address.database];
   return [`the state is in PostgreSQL, so back it up with: ${shell(address, command)}`, PASSWORD];
 }
 
-/** The lines that say how to restore one: in one transaction, so that a failure changes nothing. */
+/** Explains how to restore a database: in one transaction, so that a failure leaves it unchanged. */
 function databaseRestore(address: PostgresAddress, file: string): readonly string[] {
   const mode = ['--clean', '--if-exists', '--single-transaction'];
   const command = ['pg_restore', ...connection(address), `--dbname=${address.database}`, ...mode, file];
   return [`the state is in PostgreSQL, so stop its gateways and restore it with: ${shell(address, command)}`, PASSWORD];
 }
 
-/** PostgreSQL's tools take several servers as lists. */
+/** PostgreSQL's tools accept several servers as comma-separated lists. */
 function connection(address: PostgresAddress): readonly string[] {
   const servers = serversOf(address);
   const list = (of: readonly (string | number)[]) => of.join(',');
@@ -189,7 +198,7 @@ function connection(address: PostgresAddress): readonly string[] {
   ];
 }
 
-/** The command as it can be typed, with the protection of its connection in front. Of several servers it is for the primary. */
+/** The command for a shell, with the TLS variables of its connection. With several servers it connects to the primary. */
 function shell({ tls, others }: PostgresAddress, words: readonly string[]): string {
   const primary = others.length === 0 ? [] : ['PGTARGETSESSIONATTRS=read-write'];
   return [...primary, ...tlsVariables(tls), ...words.map(shellWord)].join(' ');
@@ -202,7 +211,7 @@ function tlsVariables(tls: PostgresAddress['tls']): readonly string[] {
     case 'unverified':
       return ['PGSSLMODE=require'];
     case 'verified':
-      // pg_dump looks for authorities in a file of its own, unless it is told to take the system's.
+      // pg_dump reads authorities from its own file unless PGSSLROOTCERT selects the system's.
       return ['PGSSLMODE=verify-full', `PGSSLROOTCERT=${shellWord(tls.authority ?? 'system')}`];
   }
 }

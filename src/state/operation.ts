@@ -1,37 +1,37 @@
 /**
- * What both stores do for operators, written once: an operation asks one statement after the other, and the store carries
- * it out. A file answers at once, as the ledger needs it, and a database later.
+ * Operations on the state, written once for both stores. An operation is a generator that yields statements; the store
+ * runs them. SQLite runs them synchronously, as the ledger requires; PostgreSQL asynchronously.
  */
 import type { Nanos } from '../core/money.ts';
 import type { Row } from './rows.ts';
 
-/** An array is for {@link Dialect.isAnyOf}. */
+/** Arrays are parameters of {@link Dialect.isAnyOf}. */
 export type Values = readonly (string | number | bigint | null | readonly string[])[];
 
-/** As PostgreSQL reads it, with parameters from `$1` on. A file drops the schema of the tables, `inf_gw`. */
+/** A statement in PostgreSQL syntax, with parameters from `$1` on. For SQLite the schema prefix `inf_gw` is removed. */
 interface Statement {
   readonly text: string;
   readonly values: Values;
 }
 
-/** Everything or nothing. */
+/** Committed as a whole or rolled back. */
 interface Transaction {
   readonly work: Operation<unknown>;
 }
 
 export type Operation<Result> = Generator<Statement | Transaction, Result, unknown>;
 
-/** The rows that a statement returns. */
+/** Runs a statement and returns its rows. */
 export function* rows(text: string, values: Values = []): Operation<Row[]> {
   return (yield { text, values }) as Row[];
 }
 
-/** Transactions do not contain others. */
+/** Runs `work` in a transaction. Transactions cannot be nested. */
 export function* transaction<Result>(work: Operation<Result>): Operation<Result> {
   return (yield { work }) as Result;
 }
 
-/** The methods of a part, each of which takes its time. */
+/** The methods of a part, made asynchronous. */
 export type PartLater<Part> = {
   readonly [Name in keyof Part]: Part[Name] extends (...args: infer Arguments) => Operation<infer Result>
     ? (...args: Arguments) => Promise<Result>
@@ -44,43 +44,46 @@ export type PartAtOnce<Part> = {
     : never;
 };
 
-/** What the stores write differently. */
+/** The differences between the two stores. */
 export interface Dialect {
   /**
-   * Whether gateways share the state. Then requests know their gateway, and keys and the account what is open; times of
-   * holds are in microseconds; and to read many rows keeps nobody here waiting.
+   * Whether several gateways share the state. If so, rows of requests record their gateway, keys and the account record
+   * their open holds, hold times are in microseconds, and long reads do not block this process.
    */
   readonly isShared: boolean;
-  /** At the end of a SELECT: nobody else changes its rows until the transaction ends. A file has one writer at most. */
+  /** Row lock at the end of a SELECT, held until the transaction ends. SQLite has a single writer and needs no lock. */
   readonly forUpdate: '' | 'FOR UPDATE';
-  /** The UTC day, and the month, in which a row of the journal was admitted. */
+  /** Expressions for the UTC day and month of a journal row's admission. */
   readonly admissionDay: string;
   readonly admissionMonth: string;
-  /** The smallest, and the largest, of some integers. */
+  /** The functions for the smallest and the largest of several integers. */
   readonly least: string;
   readonly greatest: string;
-  /** The aggregate that makes an array of JSON, and the function that makes an object. */
+  /** The aggregate that builds a JSON array, and the function that builds a JSON object. */
   readonly jsonArray: string;
   readonly jsonObject: string;
-  /** The texts of an array of JSON in a column, as rows with a `value`. None where it is NULL. */
+  /** Expands a column with a JSON array of texts into rows with a `value`; NULL yields no rows. */
   textsIn(column: string): string;
-  /** Whether a column has one of the texts of a parameter. */
+  /** Whether a column equals one of the texts of a parameter. */
   isAnyOf(column: string, parameter: string): string;
 }
 
-/** Gateways decide nothing until the transaction ends. */
+/** Stops the decisions of all gateways until the transaction ends. */
 export function* stopDecisions({ isShared }: Dialect): Operation<void> {
   if (isShared) yield* rows('SELECT FROM inf_gw.lock_account()');
 }
 
-/** What gateways that share a state know of some keys before an edit of these. They decide nothing until that ends. */
+/**
+ * The facts that gateways of a shared state know about some keys, read before an edit. Gateways decide no requests until
+ * the edit ends.
+ */
 export function* factsBefore({ isShared }: Dialect, keyIds: readonly string[]): Operation<string | null> {
   if (!isShared) return null;
   const [row] = yield* rows('SELECT inf_gw.facts_before($1) AS facts', [keyIds]);
   return row?.facts as string | null;
 }
 
-/** An edit: the keys that it has changed, what gateways knew of them before, and what it has added to the account. */
+/** An edit: the keys it changed, the earlier facts about them, and the amount it added to the account. */
 export interface Edit {
   readonly keyIds: readonly string[];
   readonly before: string | null;
@@ -88,15 +91,15 @@ export interface Edit {
 }
 
 /**
- * The last of a transaction that has changed something that gateways decide by: those that share a state hear of it in
- * the one order of all that they decide, and who begins to follow can tell what it was before. A file's own gateway
- * notices.
+ * Logs an edit as the last step of its transaction. Gateways that share a state apply it in log order, and a gateway that
+ * starts to follow the log can reconstruct the state before it. The gateway of a SQLite file detects the change without a
+ * log entry.
  */
 export function* logEdit({ isShared }: Dialect, { keyIds, before, addedNanos }: Edit): Operation<void> {
   if (isShared) yield* rows('SELECT inf_gw.log_edit($1, $2, $3)::text', [keyIds, before, addedNanos]);
 }
 
-/** Changes what is stored of some levels. No gateway decides meanwhile, and each hears of it. */
+/** Changes stored levels. Gateways decide no requests until the transaction ends, and every gateway receives the change. */
 export function* edited(dialect: Dialect, keyIds: readonly string[], write: Operation<unknown>): Operation<void> {
   const before = yield* factsBefore(dialect, keyIds);
   yield* write;

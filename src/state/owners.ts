@@ -1,4 +1,4 @@
-/** What keys and groups are stored with alike, and the table of end users. */
+/** The columns that keys and groups share, and the table of end users. */
 import { type Column, type Layout, names } from '../core/layout.ts';
 import { writeBudgets } from './budget-book.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { isUnlimited, userId } from './levels.ts';
 import { type Dialect, type Operation, rows, stopDecisions } from './operation.ts';
 
-/** The columns of `Owner` and `LevelTerms`, of keys or of groups, and these numbers. */
+/** The columns of `Owner` and `LevelTerms` for keys or groups, plus the given numbers. */
 export function ownerColumns(dialect: Dialect, table: 'keys' | 'groups', numbers: readonly Column[]): string {
   const { jsonObject } = dialect;
   return `id, name, state, ${names(numbers)}, CAST(allowlist AS text) AS allowlist, created_at_ms, group_id,
@@ -22,7 +22,7 @@ export function ownerColumns(dialect: Dialect, table: 'keys' | 'groups', numbers
         FROM inf_gw.users AS u WHERE u.owner_id = ${table}.id AND u.name = '') AS user_limits`;
 }
 
-/** Columns as arguments of a function that makes an object of JSON. Amounts are text: they need not fit a number of JSON. */
+/** Columns as arguments of a JSON object function. Amounts are cast to text: they may exceed the range of JSON numbers. */
 export function jsonPairs(columns: readonly Column[], table: string, nameOf = ({ name }: Column) => name): string {
   return columns
     .map((column) => {
@@ -32,19 +32,19 @@ export function jsonPairs(columns: readonly Column[], table: string, nameOf = ({
     .join(', ');
 }
 
-/** What holds for all end users, but for their budgets, from their row. */
+/** The limits for all end users, without budgets, from their row. */
 export function userLimitsAs(table: string): string {
   return `${jsonPairs(LIMITS.columns, table, limitWord)}, 'required', ${table}.required`;
 }
 
-/** Whether something can be put into a group, which then stays until the end of the transaction. */
+/** Whether a group exists and can take members. It cannot be deleted until the transaction ends. */
 export function* isThere(dialect: Dialect, groupId: string): Operation<boolean> {
   yield* stopDecisions(dialect);
   const text = "SELECT id FROM inf_gw.groups WHERE id = $1 AND state <> 'deleted'";
   return (yield* rows(text, [groupId])).length > 0;
 }
 
-/** Writes the numbers of a key or a group. */
+/** Writes the numeric columns of a key or a group. */
 export function writeNumbers<Terms>(
   table: 'keys' | 'groups',
   id: string,
@@ -61,7 +61,10 @@ export function budgetsAs({ jsonArray, jsonObject }: Dialect, id: string): strin
         FROM inf_gw.budgets AS b WHERE b.key_id = ${id})`;
 }
 
-/** Gives each end user of a key or a group these limits; null for none at all. No gateway decides meanwhile. */
+/**
+ * Sets the limits of each end user of a key or a group; null removes them. Gateways decide no requests until the
+ * transaction ends.
+ */
 export function* writeUserLimits(
   dialect: Dialect,
   ownerId: string,
@@ -75,7 +78,7 @@ export function* writeUserLimits(
   yield* writeBudgets(dialect, { id: userId(ownerId), budgets: before?.budgets ?? [] }, after?.budgets ?? [], wallMs);
 }
 
-/** Changes what each end user of a key or a group may do. Where something is set for a single one, all stay levels. */
+/** Changes the limits of each end user of a key or a group. If a single user has settings, all users remain levels. */
 export function* editUserLimits(
   dialect: Dialect,
   { id, userLimits }: Pick<Owner, 'id' | 'userLimits'>,
@@ -88,7 +91,7 @@ export function* editUserLimits(
   yield* writeUserLimits(dialect, id, userLimits, after, wallMs);
 }
 
-/** Sets for single end users of a new key what is set for those of another. Of theirs it has spent nothing. */
+/** Copies the settings of single end users from one key to a new one, without their spend. */
 export function* copyUsers(fromId: string, toId: string): Operation<void> {
   const columns = `name, state, required, ${names(LIMITS.columns)}`;
   yield* rows(
@@ -104,7 +107,7 @@ export function* copyUsers(fromId: string, toId: string): Operation<void> {
   );
 }
 
-/** `stored`: the name as it is stored; empty for all of them. */
+/** `stored`: the stored name; empty for the limits of all end users. */
 export function writeUser(
   ownerId: string,
   stored: string,

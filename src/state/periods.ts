@@ -1,7 +1,7 @@
-/** Splits a range of time into whole months, whole days, and the partial days at its ends. Pure. */
+/** Splits a time range into whole months, whole days, and the partial days at its ends. Pure. */
 import { DAY_MS, utcDay, utcMonth } from '../core/clock.ts';
 
-/** A part of a range, by the table that has its figures. `from` is inclusive, `to` exclusive. */
+/** A part of a range, by the table with its figures. `from` is inclusive, `to` exclusive. */
 export type Period =
   | { readonly kind: 'months'; readonly from: string; readonly to: string }
   | { readonly kind: 'days'; readonly from: string; readonly to: string }
@@ -49,7 +49,7 @@ function moments(from: number, to: number): Period {
 
 const PERIOD = /^\d{4}-\d{2}(-\d{2})?$/;
 
-/** The time of a day, `2026-11-22`, or of a month, `2026-11`; undefined if the text is neither. */
+/** The bounds of a day, `2026-11-22`, or a month, `2026-11`; undefined for any other text. */
 export function boundsOf(period: string): { readonly sinceMs: number; readonly untilMs: number } | undefined {
   const [isPeriod, day] = PERIOD.exec(period) ?? [];
   const sinceMs = isPeriod === undefined ? Number.NaN : Date.parse(period);

@@ -119,7 +119,7 @@ function momentsSelect(query: UsageQuery, dialect: Dialect, place: Place): strin
   return `SELECT ${COMMON}, ${ROW_FIGURES}, ${admissionDay} AS day, ${admissionMonth} AS month${more} FROM ${from} WHERE ${filters}`;
 }
 
-/** The name by which the sums count a journal row. Names without sums of their own in that month count as `other`. */
+/** The name under which a journal row is summed. Names without their own sums in that month are summed as `other`. */
 function sumName(kind: NameKind, { admissionMonth }: Dialect): string {
   const column = `j.${NAME_COLUMNS[kind]}`;
   return `CASE WHEN ${column} IS NULL THEN '' ELSE coalesce((SELECT n.name FROM inf_gw.usage_name_keys AS n
@@ -152,7 +152,7 @@ function groupFilters({ groupId }: UsageQuery, ids: string, place: Place): strin
   return [`l.value = ${place(groupId)}`, hasLevel(ids, groupId, place)];
 }
 
-/** The columns of groupings that have an id, or another name in SQL. */
+/** The columns of groupings with an id or a different SQL name. */
 const COLUMNS: Partial<Record<UsageGroup, string>> = {
   key: 'key_id',
   group: 'level_id',

@@ -30,7 +30,7 @@ import { placeOf, type Row, requestOf } from './rows.ts';
 import { hasLevel, IS_ERROR, isUser } from './sql.ts';
 
 const LATEST_FIRST = 'ORDER BY r.admitted_at_ms DESC, r.id DESC';
-/** How much of the journal a page of a file walks through: 20,000 rows take some 10 ms, and all wait meanwhile. */
+/** Maximum number of journal rows that one page scans in SQLite: 20,000 rows take about 10 ms, and all other work waits. */
 const MAX_WALKED = 20_000;
 
 export class RequestBook {
@@ -44,14 +44,14 @@ export class RequestBook {
     this.#open = requestsIn('holds', dialect);
   }
 
-  /** Requests that have ended, newest admission first. */
+  /** Ended requests, newest admission first. */
   *list(query: RequestQuery): Operation<readonly RequestRecord[]> {
     return (yield* this.#latest({ ...query, after: undefined })).map(requestOf);
   }
 
   /**
-   * A page of the requests that have ended. It walks a bounded part of the journal of a file, so that a program
-   * that draws a screen can look for rare ones in it.
+   * A page of ended requests. In SQLite it scans a bounded part of the journal, so that the TUI stays responsive while it
+   * searches for rare requests.
    */
   *page(query: RequestPageQuery): Operation<RequestPage> {
     const edge = this.#dialect.isShared ? undefined : yield* edgeOf(query);
@@ -60,15 +60,15 @@ export class RequestBook {
     return { rows: found.map(requestOf), next: last === undefined ? edge : placeOf(last) };
   }
 
-  /** How many rows of a file's journal come before this place; undefined in a database, whose journal lies in parts. */
+  /** The number of journal rows before a position in SQLite; undefined in PostgreSQL, where the journal is partitioned. */
   *countBefore({ row: last }: JournalPlace): Operation<number | undefined> {
     if (this.#dialect.isShared) return undefined;
-    // Rows are numbered without gaps, and the oldest are the first to be dropped.
+    // Rows are numbered without gaps, and retention drops the oldest first.
     const [row] = yield* rows('SELECT min(id) AS first FROM inf_gw.journal', []);
     return row?.first === null ? undefined : Number(last - BigInt(row?.first as bigint));
   }
 
-  /** The number of requests of a key that are in flight. */
+  /** The number of a key's requests in flight. */
   *countOpen(keyId: string): Operation<number> {
     const [row] = yield* rows('SELECT count(*) AS requests FROM inf_gw.holds WHERE key_id = $1', [keyId]);
     return Number(row?.requests);
@@ -145,7 +145,7 @@ export class RequestBook {
     );
   }
 
-  /** In a database, months are read one by one, latest first: each has a part of the journal. */
+  /** PostgreSQL searches the months one by one, latest first: each month is a partition of the journal. */
   *#byCompletionId(id: string): Operation<RequestRecord | undefined> {
     const text = `${this.#ended} WHERE r.completion_id = $1`;
     const latest = 'ORDER BY r.id DESC LIMIT 1';
@@ -169,16 +169,16 @@ export function requestsIn(table: 'journal' | 'holds', { isShared }: Dialect): s
 }
 
 function* one(text: string, id: string, ...values: number[]): Operation<RequestRecord | undefined> {
-  // Text in PostgreSQL has no zero bytes, and so no id has one.
+  // PostgreSQL text cannot contain zero bytes, so no stored id matches.
   if (id.includes('\0')) return undefined;
   const [row] = yield* rows(text, [id, ...values]);
   return row && requestOf(row);
 }
 
-/** Adds a value to a statement. Returns the parameter that stands for it. */
+/** Adds a value to a statement. Returns its parameter. */
 type Place = (value: Values[number]) => string;
 
-/** A part of the journal, by admission. */
+/** A range of the journal, by admission. */
 interface Stretch {
   readonly fromMs: number;
   /** Exclusive. */
@@ -187,7 +187,7 @@ interface Stretch {
 
 const EVERYTHING: Stretch = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
-/** The part of a stretch that a query asks for, down to `edge`: an index is read between its ends. */
+/** The part of a range that a query needs, down to `edge`. The index is read between these bounds. */
 function cut({ fromMs, toMs }: Stretch, { sinceMs, untilMs, after }: RequestPageQuery, edge?: JournalPlace): Stretch {
   return {
     fromMs: Math.max(fromMs, sinceMs ?? fromMs, edge?.admittedAtMs ?? fromMs),
@@ -196,8 +196,9 @@ function cut({ fromMs, toMs }: Stretch, { sinceMs, untilMs, after }: RequestPage
 }
 
 /**
- * Where in the journal there are such requests, latest first. The sums tell, so that a list of few
- * requests does not read millions of others. Those of a file are sorted by day first, and tell as slowly as the journal.
+ * The ranges of the journal with matching requests, latest first. In PostgreSQL they come from the sums, so that a list of
+ * few requests does not read millions of others. In SQLite the sums are sorted by day first, so reading them would be as
+ * slow as reading the journal.
  */
 function* stretchesOf(
   { isShared }: Dialect,
@@ -224,7 +225,7 @@ function within({ fromMs, toMs }: Stretch, after: JournalPlace | undefined, plac
   ];
 }
 
-/** The last row that a page may walk to; undefined if there are not that many. */
+/** The last row that a page may scan; undefined if fewer rows remain. */
 function* edgeOf(query: RequestPageQuery): Operation<JournalPlace | undefined> {
   const values: Values[number][] = [];
   const filters = within(cut(EVERYTHING, query), query.after, (value) => `$${values.push(value)}`).join(' AND ');
@@ -263,7 +264,7 @@ function* charge(
   for (const level of levels) {
     const ofLevel = 'SET cost_nanos = cost_nanos + $1 WHERE level_id = $2';
     yield* rows(`UPDATE inf_gw.level_days ${ofLevel} AND day = $3`, [nanos, level, day]);
-    // Those of end users may be in their days.
+    // Sums of an end user may still be in days instead of months.
     yield* rows(
       `UPDATE inf_gw.level_months ${ofLevel} AND month = $3 AND NOT (${isUser('level_id')}
          AND EXISTS (SELECT 1 FROM inf_gw.level_days AS d WHERE d.level_id = $2 AND d.day = $4))`,

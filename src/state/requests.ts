@@ -1,4 +1,4 @@
-/** Single requests: as operators read them, in flight or ended, and as they correct them. */
+/** Single requests, in flight or ended, as operators read and correct them. */
 import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Nanos } from '../core/money.ts';
 import type { Outcome } from '../core/settlement.ts';
@@ -11,29 +11,29 @@ export interface RequestRecord {
   readonly keyId: string;
   /** The name of its key. */
   readonly key: string;
-  /** The model that served it; while it is in flight, the model that was requested. */
+  /** The model that served it; the requested model while it is in flight. */
   readonly model: string;
   readonly requestedModel: string;
   readonly admittedAtMs: number;
   readonly holdNanos: Nanos;
-  /** What it is booked to besides its key: the ids of levels, from inside out. */
+  /** Ids of the levels that it is booked to in addition to its key, innermost first. */
   readonly levels?: readonly string[];
-  /** Which price it is held or was charged by. */
+  /** The price used for its hold or its charge. */
   readonly price?: string | undefined;
-  /** The gateway that admitted it, among those that share a state. Absent where that is not known. */
+  /** The gateway that admitted it, in a shared state. Absent if unknown. */
   readonly node?: string;
   /** Undefined while it is in flight. */
   readonly end: RequestEnd | undefined;
 }
 
-/** How a request ended, and what it was charged. */
+/** The end of a request and its charge. */
 export interface RequestEnd {
   readonly settledAtMs: number;
   readonly outcome: Outcome;
   readonly source: UsageSource;
   readonly promptTokens: number;
   readonly cachedTokens: number;
-  /** Input that was written to a prompt cache. */
+  /** Input tokens written to a prompt cache. */
   readonly cacheWriteTokens: number;
   readonly completionTokens: number;
   readonly costNanos: Nanos;
@@ -41,13 +41,13 @@ export interface RequestEnd {
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's response. */
   readonly firstByteMs: number | undefined;
-  /** The provider's upstream that served. Undefined if none was asked. */
+  /** The upstream that served it. Undefined if no attempt was made. */
   readonly upstream: string | undefined;
   /** The number of attempts on all upstreams. Undefined when `upstream` is. */
   readonly attempts: number | undefined;
-  /** Why it failed. Undefined if it did not. */
+  /** The reason of a failure. Undefined for a success. */
   readonly failure: Failure | undefined;
-  /** Who it was for. Undefined if its client did not say. */
+  /** The names sent by the client. Undefined without any. */
   readonly spentBy?: SpentBy | undefined;
   /** When an operator corrected the cost. */
   readonly correctedAtMs: number | undefined;
@@ -55,11 +55,11 @@ export interface RequestEnd {
 
 export interface RequestQuery {
   readonly keyId: string | undefined;
-  /** Only what is booked to this group, and so to those in it. */
+  /** Only requests booked to this group, which includes its subgroups. */
   readonly groupId?: string | undefined;
-  /** Only of this end user, as reports name them. */
+  /** Only requests of this end user, in the form that reports show. */
   readonly user?: string | undefined;
-  /** Only of this model, as it served. */
+  /** Only requests served by this model. */
   readonly model?: string | undefined;
   /** Inclusive, by time of admission. */
   readonly sinceMs: number | undefined;
@@ -69,14 +69,14 @@ export interface RequestQuery {
   readonly errors: boolean;
   /** Only requests that ended for this reason. */
   readonly reason?: FailureReason | undefined;
-  /** The number of requests to return at most. */
+  /** Maximum number of requests to return. */
   readonly limit: number;
 }
 
-/** A request's place in the journal, by admission. */
+/** A position in the journal, by admission. */
 export interface JournalPlace {
   readonly admittedAtMs: number;
-  /** The number of its row. */
+  /** The row number. */
   readonly row: bigint;
 }
 
@@ -86,27 +86,24 @@ export interface RequestPageQuery extends RequestQuery {
 }
 
 export interface RequestPage {
-  /** Newest admission first. May be empty with more to come. */
+  /** Newest admission first. May be empty although more pages follow. */
   readonly rows: readonly RequestRecord[];
   /** Where the page ends; undefined if no more requests follow. */
   readonly next: JournalPlace | undefined;
 }
 
-/**
- * The result of correcting what a request was charged. Only a request charged as held can be
- * corrected.
- */
+/** The result of correcting a charge. Only a request charged as held can be corrected. */
 export type Correction =
   | { readonly kind: 'done'; readonly request: RequestRecord }
   | { readonly kind: 'no_such_request' | 'in_flight' }
   | { readonly kind: 'not_held'; readonly source: UsageSource };
 
-/** Answers that are translated have an id made from that of their request: `msg_…` from `req_…`. */
+/** Returns the request id for the id of a translated answer, which is derived from it: `msg_…` from `req_…`. */
 export function requestIdOf(id: string): string {
   return id.replace(/^(?:msg|resp|chatcmpl)[_-](?=[0-9a-z]{26}$)/, 'req_');
 }
 
-/** Whether an id may be one that an upstream has given. Those of requests are the gateway's own. */
+/** Whether an id may come from an upstream. Ids of requests have the gateway's own format. */
 export function mayBeCompletionId(id: string): boolean {
   return !/^req_[0-9a-z]{26}$/.test(id);
 }

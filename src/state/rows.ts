@@ -1,4 +1,4 @@
-/** Rows of the tables as records. Both stores read integers as bigints. Pure. */
+/** Converts rows of the tables to records. Both stores return integers as bigints. Pure. */
 import { type Budget, shownTime, sortedBudgets } from '../core/budgets.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
 import type { Outcome } from '../core/settlement.ts';
@@ -14,9 +14,7 @@ import type { MonthFigures, RefusalRow, UsageGroup, UsageRow } from './usage.ts'
 
 export type Row = Readonly<Record<string, bigint | string | null>>;
 
-/**
- * Of the table of keys. The allowlist is the text of a JSON array, and so are its budgets, as `period` and `limit`.
- */
+/** Parses a row of keys. The allowlist and the budgets are JSON arrays as text; budgets have `period` and `limit`. */
 export function keyOf(row: Row): KeyRecord {
   return {
     ...ownerOf(row),
@@ -29,12 +27,12 @@ export function keyOf(row: Row): KeyRecord {
   };
 }
 
-/** Of the table of groups. */
+/** Parses a row of groups. */
 export function groupOf(row: Row): GroupRecord {
   return { ...ownerOf(row), ...termsOf(row) };
 }
 
-/** Of the table of end users. */
+/** Parses a row of users. */
 export function userOf(row: Row): UserRecord {
   const name = userStoredAs(row.name as string);
   return { ownerId: row.owner_id as string, name, state: row.state as UserRecord['state'], ...termsOf(row) };
@@ -62,7 +60,7 @@ function termsOf(row: Row): LevelTerms {
   };
 }
 
-/** Of what holds for all end users, as an object of JSON. */
+/** Parses the JSON object with the limits for all end users. */
 function userLimitsOf(json: Row[string] | undefined): UserLimits | null {
   if (typeof json !== 'string') return null;
   const { rpm, tpm, concurrency, spend_limit: limit, budgets, required } = JSON.parse(json) as StoredUserLimits;
@@ -79,17 +77,17 @@ interface StoredUserLimits {
   readonly required: number;
 }
 
-/** Of all that have none: there may be 100,000 in memory. */
+/** Shared by all records without budgets: up to 100,000 may be in memory. */
 const NO_BUDGETS: readonly Budget[] = [];
 
-/** The limits are strings: they need not fit a number of JSON. */
+/** Limits are strings: they may exceed the range of JSON numbers. */
 function budgetsOf(json: Row[string] | undefined): readonly Budget[] {
   if (typeof json !== 'string' || json === '[]') return NO_BUDGETS;
   const stored = JSON.parse(json) as { period: string; limit: string }[];
   return sortedBudgets(stored.map(({ period, limit }) => ({ period, limitNanos: BigInt(limit) })));
 }
 
-/** The allowlist as it is stored: JSON, without duplicates. */
+/** The stored form of an allowlist: a JSON array without duplicates. */
 export function storedAllowlist(models: readonly string[] | null): string | null {
   return models === null ? null : JSON.stringify([...new Set(models)]);
 }
@@ -103,7 +101,7 @@ export function creditEntryOf(row: Row): CreditEntry {
   };
 }
 
-/** Of the journal, or of the holds, with the name of the key as `key`. */
+/** Parses a row of the journal or of holds, with the name of the key as `key`. */
 export function requestOf(row: Row): RequestRecord {
   return {
     id: row.request_id as string,
@@ -120,16 +118,16 @@ export function requestOf(row: Row): RequestRecord {
   };
 }
 
-/** Of a row of the journal, its place there. */
+/** The position of a journal row. */
 export function placeOf(row: Row): JournalPlace {
   return { admittedAtMs: Number(row.admitted_at_ms), row: row.id as bigint };
 }
 
-/** What charts show of rows of the journal, which are in the order of {@link History.slice}. */
+/** Converts journal rows to chart rows. The rows are in the order of {@link History.slice}. */
 export function historyOf(rows: readonly Row[], limit: number): HistorySlice {
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
-    // Null where another gateway served it, and undefined where there can be no other.
+    // `own` is null for rows of another gateway, and undefined in SQLite.
     rows: rows.filter(({ own }) => own !== null).map(historyRowOf),
     next: last && placeOf(last),
   };
@@ -177,7 +175,7 @@ function failureOf(row: Row): Failure | undefined {
   return { reason: reason as FailureReason, status: numberIn(status), message: message as string };
 }
 
-/** Of a report. */
+/** Parses the rows of a report. */
 export function usageRowsOf(rows: readonly Row[], groups: readonly UsageGroup[]): readonly UsageRow[] {
   return withinBound(rows.map(usageRowOf), groups);
 }

@@ -1,8 +1,8 @@
-/** The figures by which a gateway that starts now would decide about requests of a level. */
+/** The figures by which a newly started gateway would decide about requests of a level. */
 import type { Nanos } from '../core/money.ts';
 import type { HoldRow } from './journal.ts';
 
-/** What counts in the windows of a level. */
+/** An entry in the windows of a level. */
 export interface StandingEntry {
   readonly ageMs: number;
   readonly requests: number;
@@ -13,23 +13,23 @@ export interface StandingEntry {
 export interface StandingRequest {
   readonly hold: HoldRow;
   readonly ageMs: number;
-  /** Of its admission. */
+  /** The month of its admission. */
   readonly month: string;
   readonly reservedTokens: number;
   readonly hasSlot: boolean;
 }
 
 export interface Standing {
-  /** The current one. */
+  /** The current month. */
   readonly month: string;
-  /** What the level was charged in it. */
+  /** The charges of the level in the month. */
   readonly chargedNanos: Nanos;
   readonly balanceNanos: Nanos;
-  /** The sum of all open holds, of all keys. */
+  /** The sum of the open holds of all keys. */
   readonly heldNanos: Nanos;
   readonly entries: readonly StandingEntry[];
   readonly open: readonly StandingRequest[];
-  /** Requests of all keys that a crash has left open, and whose holds count as charged here. */
+  /** Number of requests, over all keys, that a crash left open. Their holds count as charged here. */
   readonly interrupted: number;
 }
 

@@ -1,10 +1,7 @@
-/** Why the state cannot be written or read at the moment, as the ledger needs to know it. */
+/** A current fault of the storage, as reported to the ledger. */
 export interface StorageFault {
-  /** Names the file and says what to do. */
+  /** Names the file and the next step. */
   readonly message: string;
-  /**
-   * `busy`: another connection holds the lock. `damage`: does not pass by itself. Anything else may
-   * pass.
-   */
+  /** `busy`: another connection holds the lock. `damage`: permanent. `other`: may be temporary. */
   readonly kind: 'busy' | 'damage' | 'other';
 }

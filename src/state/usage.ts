@@ -1,4 +1,4 @@
-/** Usage: what reports can be asked for, and what they contain. */
+/** Usage: the queries and contents of reports. */
 import type { Nanos } from '../core/money.ts';
 import { NAME_KINDS, type NameKind } from '../core/spent-by.ts';
 
@@ -15,7 +15,7 @@ export interface UsageQuery {
   /** Only requests booked to this group, which includes the groups inside it. */
   readonly groupId?: string | undefined;
   readonly model: string | undefined;
-  /** Only requests with these names. An empty name selects the requests that have none. */
+  /** Only requests with these names. An empty name selects requests without one. */
   readonly names?: Readonly<Partial<Record<NameKind, string>>>;
   /** Inclusive, by time of admission. */
   readonly sinceMs: number | undefined;
@@ -24,8 +24,9 @@ export interface UsageQuery {
 }
 
 /**
- * The sums of one group of requests. Those of groups of keys overlap: what is booked to one is booked to the one that it is
- * in as well. Only the fields that name the group are defined. */
+ * The sums of one grouping. Groups of keys overlap: a request counts in its key's group and in all enclosing groups. Only
+ * the grouped fields are defined.
+ */
 export interface UsageRow {
   readonly key: string | undefined;
   readonly keyId: string | undefined;
@@ -37,7 +38,7 @@ export interface UsageRow {
   readonly day: string | undefined;
   readonly month: string | undefined;
   readonly source: string | undefined;
-  /** Empty for the requests that name none, and `other` for those beyond the bound of names. */
+  /** Empty for requests without a name; `other` for names beyond the bound. */
   readonly user?: string | undefined;
   readonly tag?: string | undefined;
   readonly app?: string | undefined;
@@ -75,7 +76,7 @@ export interface RefusalRow {
   readonly lastAtMs: number;
 }
 
-/** The refusals of a key for one reason in a month that are to be added to those stored. */
+/** Refusals of a key for one reason in a month, to add to the stored count. */
 export interface RefusalCount extends RefusalRow {
   readonly month: string;
   readonly keyId: string;
