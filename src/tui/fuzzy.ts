@@ -1,23 +1,26 @@
-/** How well a text matches what somebody has typed of it. Pure. */
+/** Scores how well a text matches a typed query. Pure. */
 
-/** For each character that is found. */
+/** Score of each matched character. */
 const FOUND = 4;
-/** For one that begins a word, and for the first of the whole text. */
+/** Score of a character that begins a word, and of the text's first character. */
 const WORD = 6;
 const START = 2;
-/** For one that follows the one found before it: more than for a word, so that initials do not beat the word itself. */
+/**
+ * Score of a character that directly follows the previous match. It exceeds WORD, so that initials do not beat the
+ * whole word.
+ */
 const RUN = 7;
-/** The characters of a text that are looked at: names and ids are shorter. */
+/** Maximum characters searched in a text; names and ids are shorter. */
 const MAX_CHARACTERS = 200;
 const NONE = -1;
 
 const LETTER = /[\p{L}\p{N}]/u;
 
-/** Reused by all calls, none of which runs while another does. */
+/** Buffers that all calls reuse; calls never overlap. */
 let ending = new Int32Array(MAX_CHARACTERS);
 let next = new Int32Array(MAX_CHARACTERS);
 
-/** The words of a query, for `fuzzyScore`. */
+/** Splits a query into words for `fuzzyScore`. */
 export function queryWords(query: string): readonly string[] {
   return query
     .toLowerCase()
@@ -26,8 +29,8 @@ export function queryWords(query: string): readonly string[] {
 }
 
 /**
- * A score, higher for a better match; undefined if the text, in lower case, does not match. Each word has
- * to be in it, its characters in order but not necessarily side by side.
+ * Returns a score, higher for a better match; undefined without a match. The text is in lower case and must contain
+ * the characters of each word in order, with or without gaps.
  */
 export function fuzzyScore(words: readonly string[], text: string): number | undefined {
   let sum = 0;
@@ -39,7 +42,7 @@ export function fuzzyScore(words: readonly string[], text: string): number | und
   return sum;
 }
 
-/** The best way to find the word's characters in order. */
+/** Returns the best score of the word's characters in order. */
 function scoreOfWord(word: string, text: string): number {
   const length = Math.min(text.length, MAX_CHARACTERS);
   const start = startOf(word, text);
@@ -47,7 +50,7 @@ function scoreOfWord(word: string, text: string): number {
   let best = NONE;
   for (let place = 0; place < word.length; place++) {
     const character = word.charCodeAt(place);
-    // The best score of the characters so far, the last of which was found earlier than one before `at`.
+    // The best score of the previous characters, with the last one matched at least one before `at`.
     let before = place === 0 ? 0 : NONE;
     let previous = NONE;
     best = NONE;
@@ -69,7 +72,7 @@ function scoreOfWord(word: string, text: string): number {
   return best;
 }
 
-/** Where the first character is found if all are there in order: most texts do not match. */
+/** Returns the position of the first character if all follow in order. This quick check rejects most texts. */
 function startOf(word: string, text: string): number {
   const start = text.indexOf(word[0] as string);
   let at = start;

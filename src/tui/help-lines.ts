@@ -1,10 +1,10 @@
-/** Every key of the keyboard and what it does, as lines: those of a view first. Pure. */
+/** Every key of the keyboard and its effect, as lines: the keys of the open view first. Pure. */
 import { fit, widthOf } from '../operator/text.ts';
 import { type Binding, SECTIONS } from './bindings.ts';
 import { bold, type Line, span } from './draw/line.ts';
 import type { View } from './model.ts';
 
-/** The columns that it needs to list keys side by side. */
+/** Minimum columns for keys in two columns. */
 const TWO_COLUMNS = 72;
 
 export function helpLines(view: View, width: number): Line[] {

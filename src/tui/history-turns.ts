@@ -1,13 +1,13 @@
-/** Reads the journal for the charts in slices, and lets other work run between them. */
+/** Reads the journal for the charts in slices, so that other work runs between them. */
 import type { TrafficRow } from '../control/protocol.ts';
 import type { HistoryRead, HistorySpan } from './history.ts';
 import type { Store } from './store.ts';
 import type { Turns } from './turns.ts';
 
 interface Events {
-  /** Carries out a read that may fail. */
+  /** Runs a read and handles its failure. */
   attempt(read: () => Promise<void>): Promise<void>;
-  /** All of a span has been read, or as much of it as can be. */
+  /** Receives the rows of a span, or of the part that could be read. */
   onRows(rows: readonly TrafficRow[]): void;
 }
 
@@ -23,14 +23,14 @@ export class HistoryTurns {
     this.#events = events;
   }
 
-  /** Reads a span, in place of one that is being read. */
+  /** Starts reading a span; the previous read stops. */
   begin(span: HistorySpan): void {
     const read = this.#store.history(span);
     this.#current = read;
     this.#turns.add('history', () => this.#readOn(read));
   }
 
-  /** Reads no further slice. */
+  /** Stops reading after the current slice. */
   stop(): void {
     this.#current = undefined;
   }

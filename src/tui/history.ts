@@ -1,4 +1,4 @@
-/** What the charts show of the time before the gateway: read from the journal, a slice at a time. */
+/** Traffic before the gateway's start for the charts, read from the journal in slices. */
 import type { TrafficRow } from '../control/protocol.ts';
 import { trafficRow } from '../control/traffic-row.ts';
 import { isErrorOutcome } from '../core/settlement.ts';
@@ -9,9 +9,9 @@ import type { HistoryRow } from '../state/history.ts';
 import type { JournalPlace } from '../state/requests.ts';
 
 const MINUTE_MS = 60_000;
-/** A slice takes 6 ms of a file and 15 of a database, in which the dashboard does nothing else. */
+/** Rows of a slice: reading them takes 6 ms from a file and 15 ms from a database, and blocks the dashboard. */
 const SLICE_ROWS = 2_500;
-/** The most rows to read: of a busier gateway the charts begin later. */
+/** Maximum rows to read; the charts of a busier gateway begin later. */
 export const MAX_HISTORY_ROWS = 200_000;
 
 export interface HistorySpan {
@@ -20,7 +20,7 @@ export interface HistorySpan {
   readonly untilMs: number;
 }
 
-/** One way through the journal, from the latest requests of a span to the earliest. */
+/** Reads the journal backwards through a span, from the latest request to the earliest. */
 export class HistoryRead {
   readonly #span: HistorySpan;
   readonly #node: string;
@@ -28,14 +28,14 @@ export class HistoryRead {
   #before: JournalPlace;
   #rowsLeft = MAX_HISTORY_ROWS;
 
-  /** `node`: the gateway whose requests count. */
+  /** `node`: the gateway whose requests are counted. */
   constructor(span: HistorySpan, node: string) {
     this.#span = span;
     this.#node = node;
     this.#before = { admittedAtMs: span.untilMs, row: 0n };
   }
 
-  /** Reads a slice. Returns true while there are more. */
+  /** Reads a slice. Returns true if more remain. */
   async readOn(history: Book['history']): Promise<boolean> {
     const query = { sinceMs: this.#span.sinceMs, before: this.#before, node: this.#node, limit: SLICE_ROWS };
     const { rows, next } = await history.slice(query);
@@ -46,12 +46,12 @@ export class HistoryRead {
     return true;
   }
 
-  /** The minutes in which requests ended, the oldest first. */
+  /** Returns the minutes with ended requests, oldest first. */
   rows(): TrafficRow[] {
     return [...this.#sums.values()].toSorted((a, b) => a.atS - b.atS).map(trafficRow);
   }
 
-  /** As a gateway counts them: at their ends. */
+  /** Counts a request in the minute of its end, as the gateway does. */
   #add({ settledAtMs, outcome, tokens, costNanos, firstByteMs }: HistoryRow): void {
     if (settledAtMs >= this.#span.untilMs) return;
     const atS = Math.floor(settledAtMs / MINUTE_MS) * 60;

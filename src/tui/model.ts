@@ -28,113 +28,113 @@ export interface StoredKey {
   readonly record: KeyRecord;
   readonly limits: Limits;
   readonly month: MonthFigures;
-  /** What it has spent of its budgets, and of its limit of the month as one of them. */
+  /** Spending against its budgets and its monthly limit. */
   readonly bounds: readonly BudgetSpend[];
-  /** Milliseconds since 1970; undefined for never. */
+  /** Milliseconds since 1970; undefined if it was never used. */
   readonly lastUsedMs: number | undefined;
 }
 
 export interface StoredGroup {
   readonly record: GroupRecord;
-  /** The keys in it and in the groups in it. */
+  /** Number of keys in the group and its inner groups. */
   readonly keys: number;
   readonly month: MonthFigures;
   readonly bounds: readonly BudgetSpend[];
 }
 
-/** An end user with what they have spent of their budgets, and of their limit of the month as one of them. */
+/** An end user with the spending against their budgets and monthly limit. */
 export interface StoredUser extends EndUser {
   readonly bounds: readonly BudgetSpend[];
 }
 
-/** A part of the end users of a key or a group: there may be millions. */
+/** A page of the end users of a key or a group: there may be millions. */
 export interface UserPage {
-  /** After which names this page begins, and those that were shown before it. */
+  /** The names before the first user of this page, and of each earlier page. */
   readonly starts: readonly string[];
-  /** Undefined until they are read. */
+  /** Undefined until the page is read. */
   readonly users: readonly StoredUser[] | undefined;
   readonly hasMore: boolean;
 }
 
-/** What comes from the state file and the config. */
+/** Data from the store and the config. */
 export interface Stored {
   readonly statePath: string;
-  /** Undefined if there is no config file, and the defaults apply. */
+  /** Undefined if the config file is missing and the defaults apply. */
   readonly configPath: string | undefined;
-  /** The URL that a gateway of this config serves. */
+  /** The URL of a gateway with this config. */
   readonly origin: string;
   readonly tierName: string;
   readonly creditEnforced: boolean;
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** What the last seven days have cost. */
+  /** Cost of the last seven days. */
   readonly week: Spending;
   readonly keys: readonly StoredKey[];
-  /** In order of creation. */
+  /** Ordered by creation. */
   readonly groups: readonly StoredGroup[];
   readonly models: readonly CatalogModel[];
   /** This month's requests and cost by model id. */
   readonly modelUsage: ReadonlyMap<string, UsageRow>;
 }
 
-/** A request as Live shows it. */
+/** A request in Live. */
 export interface LiveRow extends RequestRow {
-  /** Of a request that another gateway runs, only its hold is known. */
+  /** Of a request on another gateway only the hold is known. */
   readonly elsewhere?: { readonly node: string; readonly holdNanos: Nanos };
 }
 
-/** What the database knows about all gateways that share it. */
+/** Data from the database about all gateways that share it. */
 export interface Shared {
-  /** The name of the gateway of this config. */
+  /** Name of the gateway of this config. */
   readonly ownNode: string;
   readonly nodes: readonly NodeRecord[];
   /** Requests in flight, oldest first: as many as Live shows. */
   readonly open: readonly LiveRow[];
-  /** The activity of keys, if no gateway here tells it. */
+  /** Activity of the busiest keys, read only if no gateway on this machine reports it. */
   readonly busiest: readonly KeyActivityRow[];
   readonly keys: readonly KeyActivityRow[];
-  /** Whether the database could not be read last time: all this was so before. */
+  /** Whether the last read failed, so that the data is older. */
   readonly isStale: boolean;
 }
 
-/** What the details of a key show beyond its row. */
+/** The details of a key beyond its row. */
 export interface KeyDetail {
   readonly keyId: string;
   readonly byModel: readonly UsageRow[];
   /** The last 30 days, oldest first. */
   readonly byDay: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
-  /** How often the gateway here has refused it in the last hour, by reason. */
+  /** Refusals by this machine's gateway in the last hour, by reason. */
   readonly refusedLately: readonly RefusedMinutes[];
 }
 
-/** A request of the journal, or one that the gateway here has refused. */
+/** A request of the journal, or one that this machine's gateway refused. */
 export interface FoundRequest extends RequestRecord {
   readonly refused?: Refusal;
 }
 
-/** A page of the journal, with what was refused meanwhile. */
+/** A page of the journal, with the refusals of the same time. */
 export interface FoundPage extends Omit<RequestPage, 'rows'> {
   readonly rows: readonly FoundRequest[];
-  /** From when on the gateway knows what it refused, in milliseconds since 1970; undefined if none tells. */
+  /** Since when the gateway has kept refusals, in milliseconds since 1970; undefined without a gateway. */
   readonly refusedSinceMs?: number | undefined;
-  /** How many requests follow it; undefined if nobody can tell at once, or a search in a span of time does not need all. */
+  /** Number of later rows; undefined if counting is slow, or if a search in a time span does not need it. */
   readonly left?: number | undefined;
 }
 
-/** What the state looks for in the journal; undefined and false leave a condition out. */
+/** A search in the journal; undefined and false leave a condition out. */
 export interface RequestSearch {
-  /** A request's, or that of a completion. Alone: the other conditions do not count. */
+  /** The id of a request or a completion. It overrides the other conditions. */
   readonly id: string | undefined;
   readonly keyId: string | undefined;
   readonly errors: boolean;
-  /** Admitted then or later. */
+  /** Admitted at this time or later. */
   readonly sinceMs: number | undefined;
-  /** Admitted earlier. */
+  /** Admitted before this time. */
   readonly untilMs: number | undefined;
 }
 
-/** What usage is narrowed down to. */
+/** The filter of usage. */
 export interface UsageOf {
   readonly key?: { readonly id: string; readonly name: string };
   readonly model?: string;
@@ -142,29 +142,29 @@ export interface UsageOf {
   readonly period?: string;
 }
 
-/** What one group used, beside what it cost a week earlier, and by hour or day; undefined where that is not known. */
+/** A row of usage with the cost of the week before, and by hour or day; undefined where unknown. */
 export interface ComparedUsage extends UsageRow {
   readonly beforeNanos?: Nanos;
-  /** In USD, the oldest first. */
+  /** Cost in USD per slot, oldest first. */
   readonly costs?: readonly number[];
-  /** When it has cost much. */
+  /** The time of high cost. */
   readonly high?: { readonly sinceMs: number; readonly untilMs: number | undefined };
 }
 
 /** The cost over time of the row under the cursor, and the largest spenders of its burn. */
 export interface PlottedCost {
-  /** The query that it answers. */
+  /** The query of this plot. */
   readonly of: PlotQuery;
   readonly history: CostHistory;
   /** `80% by key web-app, 75% by model openai/gpt-5`; empty without a burn. */
   readonly burnBy: string;
 }
 
-/** The cost that a plot shows: of which requests, over which time. */
+/** The query of a plot: its requests, and its time range. */
 export interface PlotQuery {
-  /** Of which key, group, model or name. */
+  /** The key, group, model or name whose requests count. */
   readonly filter: HistoryFilter;
-  /** The name of the key, group, model or user in the title. */
+  /** Name of the key, group, model or user in the title. */
   readonly title: string;
   readonly range: '24h' | '7d' | '30d';
 }
@@ -172,7 +172,7 @@ export interface PlotQuery {
 /** The groupings of the Usage view. */
 export const USAGE_CHOICES: readonly UsageGroup[] = [
   ...USAGE_GROUPS.filter((by) => by !== 'group' && by !== 'hour'),
-  // The journal is read for them, which takes longer.
+  // Read from the journal, which takes longer.
   'group',
   'hour',
 ];
@@ -180,18 +180,18 @@ export const USAGE_CHOICES: readonly UsageGroup[] = [
 export const RANGES = ['today', '24h', '7d', '30d', 'this month', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
-/** What the charts of the Overview reach back over. */
+/** Time ranges of the Overview's charts. */
 export const CHART_RANGES = ['1m', '5m', '1h', '24h'] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
 
-/** What a trouble is about. */
+/** The subject of a trouble. */
 export type TroubleKind = 'gateway' | 'storage' | 'money' | 'upstreams' | 'groups' | 'keys' | 'rates';
 
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly value: Typed;
-  /** What an empty field means, or an example. */
+  /** The meaning of an empty field, or an example. */
   readonly hint: string;
   readonly problem: string | undefined;
 }
@@ -203,7 +203,7 @@ export type FormPurpose =
   | { readonly kind: 'level_limits'; readonly level: LevelRef; readonly before: LevelTerms }
   | { readonly kind: 'user_limits'; readonly owner: OwnerRef; readonly before: UserLimits }
   | { readonly kind: 'move'; readonly owner: OwnerRef }
-  /** Whether it is added or removed. */
+  /** 1 adds credit, -1 removes it. */
   | { readonly kind: 'credit'; readonly sign: 1n | -1n }
   | { readonly kind: 'export' };
 
@@ -217,9 +217,9 @@ export interface FormDialog {
 
 export interface CreditDialog {
   readonly kind: 'credit_history';
-  /** The newest, newest first. */
+  /** The newest entries, newest first. */
   readonly entries: readonly CreditEntry[];
-  /** The number of all. */
+  /** Number of all entries. */
   readonly total: number;
   readonly top: number;
 }
@@ -232,22 +232,22 @@ export type Dialog =
       readonly title: string;
       readonly text: string;
       readonly action: Action;
-      /** The number of what it undoes. */
+      /** The number of the change that it undoes. */
       readonly undoes?: number;
-      /** What must be typed to confirm; undefined if a `y` is enough. */
+      /** The word to type to confirm; undefined if `y` is enough. */
       readonly word: string | undefined;
       readonly typed: Typed;
-      /** What it is about, by label. */
+      /** Details by label. */
       readonly facts?: readonly (readonly [label: string, value: string])[];
     }
   | {
       readonly kind: 'picker';
-      /** What becomes of the choice: a key or a group gets it, or it goes into the form that asked for it. */
+      /** The destination of the choice: a key, a group, or the form that opened the picker. */
       readonly saves:
         | { readonly kind: 'key'; readonly keyId: string }
         | { readonly kind: 'group'; readonly level: GroupRef }
         | { readonly kind: 'field'; readonly form: FormDialog }
-        /** One group, or none. */
+        /** Chooses one group, or no group. */
         | { readonly kind: 'group_field'; readonly form: FormDialog };
       readonly name: string;
       readonly options: readonly string[];
@@ -260,21 +260,21 @@ export type Dialog =
       readonly name: string;
       readonly secret: string;
       readonly copied: boolean;
-      /** Whether the user tried to quit, which has to be confirmed. */
+      /** Whether the user tried to quit, which needs a confirmation. */
       readonly leaving: boolean;
     }
   | {
       readonly kind: 'notice';
       readonly title: string;
-      /** Undefined for what went wrong. */
+      /** Undefined for failures. */
       readonly tone?: Tone;
       readonly lines: readonly string[];
-      /** The first line that shows, once the lines are wrapped. */
+      /** The first visible line after wrapping. */
       readonly top: number;
     }
-  /** The audit that is running. `of` is 0 until it is known. */
+  /** The running audit. `of` is 0 until the total is known. */
   | { readonly kind: 'audit'; readonly read: number; readonly of: number }
-  /** What was done in this dashboard. */
+  /** The actions of this dashboard. */
   | { readonly kind: 'done'; readonly top: number }
   | { readonly kind: 'palette'; readonly query: Typed; readonly cursor: number }
   | { readonly kind: 'help'; readonly view: View; readonly top: number };
@@ -290,65 +290,65 @@ export interface Model {
   readonly rows: number;
   readonly nowMs: number;
   readonly view: View;
-  /** Whether it changes nothing. */
+  /** Whether the dashboard refuses changes. */
   readonly isReadOnly: boolean;
-  /** The last snapshot of the gateway; undefined while none is running. */
+  /** The gateway's last snapshot; undefined while no gateway runs. */
   readonly snapshot: Snapshot | undefined;
-  /** Whether it is not known yet if a gateway runs. */
+  /** Whether the first connection attempt is still in progress. */
   readonly isConnecting: boolean;
-  /** Whether a gateway has been reached since the dashboard was opened. */
+  /** Whether this dashboard has ever reached a gateway. */
   readonly wasConnected: boolean;
-  /** When the gateway that was reached was lost, in milliseconds since 1970; undefined while there is one, and before. */
+  /** Time at which the gateway was lost, in milliseconds since 1970; undefined while connected, and before. */
   readonly lostAtMs: number | undefined;
-  /** Why the control socket cannot be trusted; undefined if it can. */
+  /** The reason for distrusting the control socket; undefined if it is trusted. */
   readonly socketError: string | undefined;
-  /** The last few minutes by second, without the seconds in which nothing happened. */
+  /** The last few minutes by second, without seconds of no traffic. */
   readonly seconds: readonly TrafficRow[];
-  /** The last 24 hours by minute, without the minutes in which nothing happened. */
+  /** The last 24 hours by minute, without minutes of no traffic. */
   readonly minutes: readonly TrafficRow[];
   readonly chartRange: ChartRange;
-  /** The requests known to have ended or been refused, latest last. */
+  /** Recently ended or refused requests, latest last. */
   readonly ended: readonly RequestRow[];
   readonly stored: Stored;
-  /** Undefined for a state file, which has one gateway at most. */
+  /** Undefined for a state file, which serves at most one gateway. */
   readonly shared: Shared | undefined;
-  /** What Esc goes back to, the latest last. */
+  /** The places that Esc returns to, latest last. */
   readonly trail: readonly Place[];
   readonly lists: Readonly<Record<View, ListState>>;
   readonly overview: { readonly isOpen: boolean };
-  /** The details that are open. */
+  /** The open details. */
   readonly keys: { readonly detail: KeyDetail | undefined };
   readonly groups: {
     /** Whether the details of the row under the cursor are open. */
     readonly isOpen: boolean;
-    /** The ids of the rows that are unfolded. */
+    /** Ids of the unfolded rows. */
     readonly unfolded: ReadonlySet<string>;
-    /** By the id of their key or group, of those that are unfolded. */
+    /** Pages of the unfolded rows by the id of their key or group. */
     readonly users: ReadonlyMap<string, UserPage>;
   };
   readonly live: {
     readonly isOpen: boolean;
-    /** The ended requests to show while one of them is selected, so that the rows do not move. */
+    /** The ended requests at the time of the selection, so that the rows do not move. */
     readonly frozen: readonly RequestRow[] | undefined;
-    /** All rows to show while the dashboard asks whether to stop one of them. */
+    /** The rows at the time of the question whether to stop one of them. */
     readonly asked: readonly LiveRow[] | undefined;
   };
   readonly requests: {
     readonly isOpen: boolean;
-    /** Those found so far, newest admission first; the first of them may have been dropped again. */
+    /** The requests found, newest admission first; a long list loses its first rows. */
     readonly rows: readonly FoundRequest[];
-    /** From when on refused requests are known; undefined if no gateway tells. */
+    /** Since when refusals are known; undefined without a gateway. */
     readonly refusedSinceMs: number | undefined;
-    /** Goes up with each search: what an earlier one still finds is dropped. */
+    /** Number of the search, by which results of earlier searches are dropped. */
     readonly search: number;
     readonly isReading: boolean;
-    /** Where the next page begins; undefined before the first, and if there are no more. */
+    /** Start of the next page; undefined before the first page and after the last. */
     readonly next: JournalPlace | undefined;
-    /** How many requests this search has looked through. */
+    /** Number of requests examined by this search. */
     readonly looked: number;
-    /** How many it has not; undefined if that is not known. */
+    /** Number of requests not yet examined; undefined if unknown. */
     readonly left: number | undefined;
-    /** Whether it was told not to look any further back. */
+    /** Whether the user stopped the search. */
     readonly isStopped: boolean;
   };
   readonly usage: {
@@ -356,40 +356,40 @@ export interface Model {
     readonly range: Range;
     readonly of: UsageOf;
     readonly rows: readonly ComparedUsage[];
-    /** What the rows stand for: not `by` until those have been read. */
+    /** The grouping of the rows. It differs from `by` until the new rows are read. */
     readonly rowsBy: UsageGroup;
-    /** When the rows were read, in milliseconds since 1970; undefined before that. */
+    /** Time of the last read, in milliseconds since 1970; undefined before the first. */
     readonly readAtMs: number | undefined;
   };
   /** The plot of the row under the cursor; undefined until it is read. */
   readonly plot: PlottedCost | undefined;
-  /** What was done in this dashboard, latest last. */
+  /** Actions of this dashboard, latest last. */
   readonly done: readonly Done[];
-  /** The `--config` that it was started with, which its command lines need, too. */
+  /** The dashboard's `--config`, which its command lines repeat. */
   readonly configOption: string | undefined;
   /**
-   * The trouble that `!` has gone to last, and how long the trail was before the first of them; undefined if another
-   * key led away from it.
+   * The last trouble that `!` opened, and the length of the trail before the first one; undefined after another key
+   * left it.
    */
   readonly walk: { readonly to: TroubleKind; readonly trailLength: number } | undefined;
   readonly dialog: Dialog | undefined;
   readonly message: Message | undefined;
 }
 
-/** A view as it was left for what Esc goes back from. */
+/** The state of a view, to which Esc returns. */
 export interface Place
   extends Pick<Model, 'view' | 'lists' | 'overview' | 'keys' | 'groups' | 'live' | 'requests' | 'usage'> {
-  /** What was chosen there. */
+  /** Label of the chosen row. */
   readonly label: string;
-  /** The filter that the next place was opened with. */
+  /** The filter with which the next place was opened. */
   readonly filter: string;
 }
 
-/** The Live view with nothing selected: the rows move as requests come in. */
+/** The Live view without a selection: the rows move as requests arrive. */
 export const LIVE_AT_TOP: Model['live'] = { isOpen: false, frozen: undefined, asked: undefined };
 
 export const FIRST_LISTS: Model['lists'] = {
-  // Nothing is chosen there until somebody wants to.
+  // The Overview starts without a cursor.
   overview: { ...FIRST_LIST, cursor: -1 },
   keys: { ...FIRST_LIST, sort: { by: 'name', isDown: false } },
   live: FIRST_LIST,

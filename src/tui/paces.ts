@@ -6,7 +6,10 @@ import { accountOf } from './select.ts';
 
 const NO_MONEY = 'insufficient_credit';
 
-/** A gateway that shares its balance does not know what others spend: the sums of the week do. */
+/**
+ * Returns both paces. A gateway with a shared balance does not know the other gateways' recent spending; the weekly
+ * sums include it.
+ */
 export function creditPaces(model: Model): Paces {
   const balance = accountOf(model);
   const { errors } = presentOf(model);

@@ -1,4 +1,4 @@
-/** The plot that the open view shows: the cost over time of the row under the cursor. Pure. */
+/** The plot of the open view: the cost over time of the row under the cursor. Pure. */
 import { NAME_KINDS, OTHER_NAMES } from '../core/spent-by.ts';
 import type { HistoryFilter } from '../operator/cost-history.ts';
 import { currentRow, nameOfRow } from './lists/groups.ts';
@@ -18,7 +18,7 @@ const RANGES: Readonly<Record<Range, PlotQuery['range']>> = {
   all: '30d',
 };
 
-/** Undefined where the view shows no plot. */
+/** Returns the plot's query; undefined for a view without a plot. */
 export function plotQuery(model: Model): PlotQuery | undefined {
   switch (model.view) {
     case 'usage':
@@ -42,7 +42,7 @@ export function plotQuery(model: Model): PlotQuery | undefined {
   }
 }
 
-/** A row of a day, an hour or a month is a part of the time: there the plot is of all. */
+/** A row of a day, hour or month is a part of the time axis, so its plot shows the whole total. */
 function usageQuery(model: Model): PlotQuery | undefined {
   const { of, range, rowsBy } = model.usage;
   if (of.period !== undefined) return undefined;
@@ -62,7 +62,7 @@ function filterOf(row: ComparedUsage | undefined, { key, model }: UsageOf): Hist
   };
 }
 
-/** Whether two queries ask for the same plot. */
+/** Whether two queries read the same plot. */
 export function isSamePlot(one: PlotQuery | undefined, other: PlotQuery | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

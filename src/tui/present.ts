@@ -1,4 +1,4 @@
-/** What is going on at present: rates, first bytes and errors of the last seconds. Pure. */
+/** Current rates, first-byte times and errors, from the last seconds. Pure. */
 import type { TrafficRow } from '../control/protocol.ts';
 import { ratesOf } from '../control/rates.ts';
 import { parseUsd } from '../core/money.ts';
@@ -7,27 +7,27 @@ import { MINUTE_MS, type Spending } from '../operator/forecast.ts';
 import type { Model } from './model.ts';
 import { failuresOf } from './series.ts';
 
-/** Rates are averages over this many seconds. */
+/** Seconds over which rates are averaged. */
 const RATE_S = 10;
 const MINUTE_S = 60;
 
 export interface Present {
-  /** Averages over the last complete seconds. Refusals are answers, too. */
+  /** Averages over the last complete seconds. Refusals count as answers. */
   readonly answersPerS: number;
   readonly errorsPerS: number;
   readonly tokensPerS: number;
-  /** What the last minute has cost. */
+  /** Cost of the last minute. */
   readonly spending: Spending;
-  /** Times to the first byte in the last minute, in milliseconds; undefined without a request. */
+  /** First-byte times of the last minute, in milliseconds; undefined without a request. */
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
-  /** How many answers of the last minute were errors, by code, the most frequent first. */
+  /** Errors of the last minute by code, most frequent first. */
   readonly errors: readonly (readonly [code: string, number: number])[];
 }
 
 let last: { readonly seconds: readonly TrafficRow[]; readonly nowS: number; readonly present: Present } | undefined;
 
-/** Worked out once a second: several parts of a screen need it. */
+/** Computed once per second and cached, since several parts of a screen use it. */
 export function presentOf({ seconds, nowMs }: Model): Present {
   const nowS = Math.floor(nowMs / 1_000);
   if (last?.seconds !== seconds || last.nowS !== nowS)

@@ -1,4 +1,4 @@
-/** What the view that is open has to ask the gateway and the database for. Pure. */
+/** The queries of the open view to the gateway and the database. Pure. */
 import { MOST_FIRST_BYTE_STEPS } from '../observe/first-bytes.ts';
 import { MAX_ENDED, type SnapshotQuery } from '../observe/worker-snapshot.ts';
 import { shownKeys } from './lists/keys.ts';
@@ -7,16 +7,16 @@ import { liveRows } from './select.ts';
 import { isLongRange } from './series.ts';
 import type { SharedQuery } from './shared.ts';
 
-/** How many keys around the cursor to ask live figures for. */
+/** Keys around the cursor whose live figures are requested. */
 const FOLLOWED_KEYS = 60;
 
-/** What to ask the database for, of all gateways. */
+/** Returns the query to the database for all gateways. */
 export function sharedQuery(model: Model): SharedQuery {
   const { keyIds = [], maxLive = 0 } = snapshotQuery(model);
   return { keyIds, maxLive, isAlone: model.snapshot === undefined };
 }
 
-/** What to ask the gateway for: no more than the view shows. */
+/** Returns the query to the gateway, limited to the visible data. */
 export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
   const { view } = model;
   return {
@@ -28,14 +28,14 @@ export function snapshotQuery(model: Model): Partial<SnapshotQuery> {
   };
 }
 
-/** Minutes of the last hour, since a full hour, for the pace of the spending; of the day only while they are shown. */
+/** Returns the start of the minutes to request: a full hour ago for the pace of spending, or a day for charts. */
 function minutesSinceS({ view, chartRange, nowMs }: Model): number {
   if (view === 'overview' && chartRange === '24h') return 0;
-  // It changes only once an hour: with each change all is sent again.
+  // It changes only once an hour, since each change makes the gateway send all minutes again.
   return 3600 * (Math.floor(nowMs / 3_600_000) - 1);
 }
 
-/** In the order of their ids: keys that only change places in the list are no other query. */
+/** Sorted by id, so that reordering the list does not change the query. */
 function followedKeys(model: Model): string[] {
   const around = Math.max(0, model.lists.keys.cursor - FOLLOWED_KEYS / 2);
   const visible = shownKeys(model).slice(around, around + FOLLOWED_KEYS);

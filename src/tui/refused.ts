@@ -1,15 +1,15 @@
-/** What the gateway has refused, among the requests of the journal: both are one list, the newest first. */
+/** Merges the gateway's refusals into the requests of the journal, newest first. */
 import type { Refusal, RefusalPage, RefusalQuery } from '../observe/refusals.ts';
 import type { JournalPlace } from '../state/requests.ts';
 import type { FoundPage, FoundRequest, RequestSearch } from './model.ts';
 
-/** As many as a page of the journal may have. */
+/** Maximum refusals per page. */
 const MAX_REFUSED = 500;
 
-/** Undefined where no gateway tells. */
+/** Returns undefined without a gateway. */
 export type AskRefused = (query: RefusalQuery) => Promise<RefusalPage | undefined>;
 
-/** The page with what was refused in its time: from where it ends up to where the page before it ended. */
+/** Adds the refusals of a page's time span: from the page's end up to the end of the previous page. */
 export async function withRefused(
   page: FoundPage,
   { id, keyId, sinceMs = 0, untilMs }: RequestSearch,
@@ -21,7 +21,7 @@ export async function withRefused(
   const refused = await ask({ ...within, limit: MAX_REFUSED });
   if (refused === undefined) return { ...page, refusedSinceMs: undefined };
   const { rows, has_more: hasMore, since_ms: refusedSinceMs } = refused;
-  // Where many were refused, the page ends with the last of them.
+  // If refusals exceed the limit, the page ends with the last of them.
   const edgeMs = hasMore ? (rows.at(-1)?.at_ms ?? fromMs) : fromMs;
   const ended = id === undefined ? page.rows.filter(({ admittedAtMs }) => admittedAtMs >= edgeMs) : page.rows;
   return {
@@ -31,7 +31,7 @@ export async function withRefused(
   };
 }
 
-/** It was never admitted: it holds nothing, and has no end. */
+/** A refusal as a request without a hold and an end, since it was never admitted. */
 function foundRequest(refused: Refusal): FoundRequest {
   const { id, key_id: keyId, model, at_ms: admittedAtMs } = refused;
   return { id, keyId, key: keyId, model, requestedModel: model, admittedAtMs, holdNanos: 0n, end: undefined, refused };

@@ -1,4 +1,4 @@
-/** What views read out of the model. Pure. */
+/** Selectors: values that views derive from the model. Pure. */
 
 import type { KeyActivityRow } from '../control/protocol.ts';
 import { type Nanos, parseUsd } from '../core/money.ts';
@@ -9,7 +9,7 @@ import type { LiveRow, Model, StoredGroup, StoredKey } from './model.ts';
 
 const dearest = new WeakMap<readonly StoredKey[], readonly StoredKey[]>();
 
-/** The keys that were used this month, by what they have cost. Sorted once for each read of the state. */
+/** Returns the keys used this month by cost, highest first. Sorted once per read of the state. */
 export function dearestKeys(keys: readonly StoredKey[]): readonly StoredKey[] {
   const known = dearest.get(keys);
   if (known !== undefined) return known;
@@ -20,19 +20,19 @@ export function dearestKeys(keys: readonly StoredKey[]): readonly StoredKey[] {
   return sorted;
 }
 
-/** Requests in flight, oldest first, then those that have ended, latest first. */
+/** Returns the requests in flight, oldest first, then the ended ones, latest first. */
 export function requestsNow(model: Model): readonly LiveRow[] {
   const { snapshot, shared, ended, live } = model;
   const past = snapshot === undefined ? [] : (live.frozen ?? ended).toReversed();
   const own = snapshot?.live ?? [];
   if (shared === undefined) return [...own, ...past];
-  // The gateway here tells more of its own requests than their holds do.
+  // The gateway's snapshot has more details of its own requests than the database.
   const others = shared.open.filter(({ elsewhere }) => snapshot === undefined || elsewhere?.node !== shared.ownNode);
   const inFlight = [...own, ...others].toSorted((a, b) => a.admitted_at_ms - b.admitted_at_ms);
   return [...inFlight.slice(0, liveRows(model)), ...past];
 }
 
-/** Requests in flight on all gateways; undefined if nobody tells. */
+/** Returns the number of requests in flight on all gateways; undefined if unknown. */
 export function inFlightOf({ snapshot, shared }: Model): number | undefined {
   if (shared === undefined) return snapshot?.in_flight;
   const others = shared.nodes.filter(({ name }) => snapshot === undefined || name !== shared.ownNode);
@@ -41,7 +41,7 @@ export function inFlightOf({ snapshot, shared }: Model): number | undefined {
 
 const NO_ACTIVITY = { busiest: [], keys: [] };
 
-/** What the keys are doing that are busiest, or shown. */
+/** Returns the activity of the busiest and of the visible keys. */
 export function activityOf({ snapshot, shared }: Model): {
   readonly busiest: readonly KeyActivityRow[];
   readonly keys: readonly KeyActivityRow[];
@@ -51,7 +51,7 @@ export function activityOf({ snapshot, shared }: Model): {
 
 const activities = new WeakMap<object, ReadonlyMap<string, KeyActivityRow>>();
 
-/** What is known of what keys are doing, by id. The map is built once for each snapshot. */
+/** Returns the known activity by key id. The map is built once per snapshot. */
 export function activityById(model: Model): ReadonlyMap<string, KeyActivityRow> {
   const of = activityOf(model);
   const known = activities.get(of) ?? new Map(of.keys.concat(of.busiest).map((row) => [row.id, row]));
@@ -59,7 +59,7 @@ export function activityById(model: Model): ReadonlyMap<string, KeyActivityRow> 
   return known;
 }
 
-/** The balance and the amount held, from the running gateway or else from the state file. */
+/** Returns the balance and the held amount, from the running gateway or else from the store. */
 export function accountOf({ snapshot, stored }: Model): { readonly balanceNanos: Nanos; readonly heldNanos: Nanos } {
   return {
     balanceNanos: nanosOf(snapshot?.balance_usd) ?? stored.balanceNanos,
@@ -72,25 +72,25 @@ function nanosOf(text: string | null | undefined): Nanos | undefined {
   return text.startsWith('-') ? -(parseUsd(text.slice(1)) ?? 0n) : parseUsd(text);
 }
 
-/** How many more requests to ask for as the cursor moves down. */
+/** Additional requests to load as the cursor moves down. */
 const ROWS_STEP = 50;
 
-/** How many requests in flight to ask for. */
+/** Returns the number of requests in flight to load. */
 export function liveRows({ view, lists, rows }: Model): number {
   return view === 'live' ? Math.ceil((lists.live.cursor + rows) / ROWS_STEP) * ROWS_STEP : 0;
 }
 
-/** From so many columns on details stand beside a list, and those of the row under the cursor by themselves. */
+/** Minimum columns for a pane at the right of a list, which shows the details of the row under the cursor. */
 const PANE_COLUMNS = 160;
 
-/** Whether a list has a pane beside it that follows the cursor. */
+/** Whether lists have a pane at their right. */
 export function hasPane({ columns }: Model): boolean {
   return columns >= PANE_COLUMNS;
 }
 
 const byId = new WeakMap<readonly StoredKey[], ReadonlyMap<string, StoredKey>>();
 
-/** The stored keys by id. The map is built once for each read of the state file. */
+/** Returns the stored keys by id. The map is built once per read of the state. */
 export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, StoredKey> {
   const known = byId.get(keys) ?? new Map(keys.map((key) => [key.record.id, key]));
   byId.set(keys, known);
@@ -99,19 +99,19 @@ export function keysById({ stored: { keys } }: Model): ReadonlyMap<string, Store
 
 const groupsOnce = new WeakMap<readonly StoredGroup[], ReadonlyMap<string, StoredGroup>>();
 
-/** The stored groups by id. The map is built once for each read of the state. */
+/** Returns the stored groups by id. The map is built once per read of the state. */
 export function groupsById({ stored: { groups } }: Model): ReadonlyMap<string, StoredGroup> {
   const known = groupsOnce.get(groups) ?? new Map(groups.map((group) => [group.record.id, group]));
   groupsOnce.set(groups, known);
   return known;
 }
 
-/** The key or the group with an id: what may have end users. */
+/** Returns the key or group with an id. */
 export function ownerById(model: Model, id: string): KeyRecord | GroupRecord | undefined {
   return (keysById(model).get(id) ?? groupsById(model).get(id))?.record;
 }
 
-/** The name of a key, or its id if the state file does not have it. */
+/** Returns a function from a key's id to its name, or to the id if the store lacks the key. */
 export function keyNames(model: Model): (id: string) => string {
   const keys = keysById(model);
   return (id) => keys.get(id)?.record.name ?? id;
@@ -119,17 +119,20 @@ export function keyNames(model: Model): (id: string) => string {
 
 const reached = new WeakMap<readonly unknown[], readonly (StoredKey | StoredGroup)[]>();
 
-/** A key or a group by its id. */
+/** Returns the key or group with an id, and its figures. */
 export function levelById(model: Model, id: string): StoredKey | StoredGroup | undefined {
   return keysById(model).get(id) ?? groupsById(model).get(id);
 }
 
-/** The level that stops the requests of a key or a group: itself, or one around it. */
+/** Returns the level that stops the requests of a key or group: itself, or an outer group. */
 export function blockerOf(level: StoredKey | StoredGroup, model: Model): Blocker<StoredKey | StoredGroup> | undefined {
   return blockerIn(level, (id) => levelById(model, id), model.nowMs);
 }
 
-/** The keys, or the groups, that serve nothing because a budget is spent. Those that may be are looked for once for each read of the state. */
+/**
+ * Returns the keys, or the groups, that are stopped by a spent budget. The candidates are computed once per read of
+ * the state.
+ */
 export function spentLevels<Level extends StoredKey | StoredGroup>(
   levels: readonly Level[],
   nowMs: number,

@@ -1,35 +1,35 @@
-/** The traffic of a time range as a row of buckets, which charts draw. Pure. */
+/** Divides the traffic of a time range into buckets for the charts. Pure. */
 import type { TrafficRow } from '../control/protocol.ts';
 import { addHistogram, emptyHistogram, type Histogram, quantile } from '../observe/histogram.ts';
 import type { ChartRange, Model } from './model.ts';
 
-/** The length of each range, and of its rows. */
+/** The length of each range and of its rows. */
 const RANGES_S: Readonly<Record<ChartRange, { readonly spanS: number; readonly rowS: number }>> = {
   '1m': { spanS: 60, rowS: 1 },
   '5m': { spanS: 300, rowS: 1 },
   '1h': { spanS: 3_600, rowS: 60 },
   '24h': { spanS: 86_400, rowS: 60 },
 };
-/** Lengths of a bucket, each a part of every range that it is used for. */
+/** Bucket lengths, each a divisor of every range that uses it. */
 const BUCKETS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600] as const;
 const LONGEST_BUCKET_S = 7_200;
-/** A bucket that has only begun says little: one second of five may be far from their average. */
+/** Minimum elapsed time of a bucket that sets the scale: the rate of its first second may be far from the average. */
 const SETTLED_S = 5;
-/** Errors after admission: their requests count as ended. All others are refusals, which do not. */
+/** Errors after admission: their requests count as ended. All other errors are refusals, which do not. */
 const AFTER_ADMISSION = ['upstream_error', 'internal_error'] as const;
 
-/** What happened in one bucket. Rates are by second. */
+/** The traffic of one bucket. Rates are per second. */
 export interface Bucket {
-  /** Answers: requests that ended, and refusals. */
+  /** Ended requests and refusals. */
   readonly answers: number;
-  /** How many of the answers were errors. */
+  /** Answers that were errors. */
   readonly errors: number;
   readonly tokens: number;
   readonly usd: number;
-  /** Times to the first byte, in milliseconds; undefined if there was none. */
+  /** First-byte times in milliseconds; undefined without one. */
   readonly p50Ms: number | undefined;
   readonly p99Ms: number | undefined;
-  /** Whether it is over, or long enough to set the scale. */
+  /** Whether the bucket is complete, or long enough to set the scale. */
   readonly isSettled: boolean;
 }
 
@@ -41,20 +41,20 @@ interface Sum {
   firstByte: Histogram | undefined;
 }
 
-/** Whether the range is made of minutes, of which the journal knows more than a gateway. */
+/** Whether the range consists of minutes, of which the journal has more than a gateway. */
 export function isLongRange({ chartRange }: Model): boolean {
   return RANGES_S[chartRange].rowS > 1;
 }
 
 let last: { readonly of: readonly unknown[]; readonly buckets: readonly Bucket[] } | undefined;
 
-/** The buckets of the chosen range, the oldest first: at most as many as there are samples to draw. */
+/** Returns the buckets of the chosen range, oldest first, at most one per sample. */
 export function series(model: Model, samples: number): readonly Bucket[] {
   const { chartRange, seconds, minutes, nowMs } = model;
   const rows = isLongRange(model) ? minutes : seconds;
-  // Without the current second, which would always look like a dip.
+  // Excludes the current second, which would always look like a dip.
   const endS = Math.floor(nowMs / 1_000);
-  // All charts of a screen are as wide, and a key press changes none of them.
+  // Cached: all charts of a screen have the same width, and key presses do not change them.
   const of = [rows, endS, chartRange, samples];
   if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
     last = { of, buckets: bucketsOf(rows, endS, chartRange, samples) };
@@ -63,8 +63,8 @@ export function series(model: Model, samples: number): readonly Bucket[] {
 }
 
 /**
- * Buckets begin at multiples of their length since 1970, and not at so long ago: otherwise a request
- * would wander from one to the next, and all columns would change every second.
+ * Aligns buckets to multiples of their length since 1970. Buckets relative to the current time would move a request
+ * from one to the next, and all columns would change every second.
  */
 function bucketsOf(rows: readonly TrafficRow[], endS: number, range: ChartRange, samples: number): readonly Bucket[] {
   const { spanS, rowS } = RANGES_S[range];
@@ -96,7 +96,7 @@ function addRow(sum: Sum, { requests, tokens, cost_usd: cost, errors, first_byte
   addHistogram(sum.firstByte, firstByte as Histogram);
 }
 
-/** How many answers were errors, and how many of those were refusals. */
+/** Returns the number of errors, and of refusals among them. */
 export function failuresOf(errors: TrafficRow['errors']): { readonly errors: number; readonly refused: number } {
   let all = 0;
   for (const code in errors) all += errors[code] ?? 0;
@@ -111,7 +111,7 @@ function bucketOf(sum: Sum | undefined, elapsedS: number, isSettled: boolean): B
   const { answers, errors, tokens, usd, firstByte } = sum;
   return {
     answers: answers / elapsedS,
-    // A request may fail a moment before it ends.
+    // A failure can be counted one second before its request's end.
     errors: Math.min(errors, answers) / elapsedS,
     tokens: tokens / elapsedS,
     usd: usd / elapsedS,
@@ -121,7 +121,7 @@ function bucketOf(sum: Sum | undefined, elapsedS: number, isSettled: boolean): B
   };
 }
 
-/** As many samples as fill a chart: each bucket once or several times. */
+/** Repeats each bucket so that the samples fill a chart. */
 export function stretched<T>(values: readonly T[], samples: number): T[] {
   return Array.from({ length: samples }, (_, sample) => values[Math.floor((sample * values.length) / samples)] as T);
 }

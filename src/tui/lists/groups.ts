@@ -1,4 +1,4 @@
-/** The tree of groups: each unfolds to the groups and keys in it, and to its end users. Pure. */
+/** The tree of groups: a group unfolds to its inner groups, keys and end users. Pure. */
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { isSpent, shareSpent, tightest } from '../../operator/spending.ts';
 import { userId } from '../../state/levels.ts';
@@ -8,9 +8,9 @@ import { type Listed, shownOf, sorted } from './list.ts';
 
 interface Place {
   readonly id: string;
-  /** How many rows it is inside of. */
+  /** Number of ancestor rows. */
   readonly depth: number;
-  /** Undefined if there is nothing to unfold. */
+  /** Undefined for a row without children. */
   readonly isUnfolded?: boolean | undefined;
 }
 
@@ -19,9 +19,9 @@ export type GroupRow = Place &
     | { readonly kind: 'group'; readonly level: StoredGroup }
     | { readonly kind: 'key'; readonly level: StoredKey }
     | { readonly kind: 'user'; readonly level: StoredUser }
-    /** The keys that are in no group. */
+    /** The keys that belong to no group. */
     | { readonly kind: 'rest'; readonly keys: number }
-    /** Says something of the end users of a key or a group, or leads to others of them. */
+    /** A note about the end users of a key or a group, or a link to another page of them. */
     | { readonly kind: 'page'; readonly ownerId: string; readonly text: string; readonly to?: 'earlier' | 'later' }
   );
 
@@ -60,12 +60,12 @@ export function nameOfRow(row: GroupRow): string {
   }
 }
 
-/** What has limits and figures. */
+/** Returns the row's group, key or end user, which has limits and figures. */
 export function levelOf(row: GroupRow): StoredGroup | StoredKey | StoredUser | undefined {
   return row.kind === 'page' || row.kind === 'rest' ? undefined : row.level;
 }
 
-/** A key or a group. */
+/** Returns the row's group or key. */
 export function ownerLevelOf(row: GroupRow): StoredGroup | StoredKey | undefined {
   return row.kind === 'group' || row.kind === 'key' ? row.level : undefined;
 }
@@ -81,7 +81,7 @@ function stateOf(row: GroupRow, model: Model): string | undefined {
   return levelOf(row)?.bounds.some((bound) => isSpent(bound, model.nowMs)) ? 'spent' : levelOf(row) && 'enabled';
 }
 
-/** In percent of the bound that stops it first; undefined without one. */
+/** Returns the spent percentage of the tightest bound; undefined without one. */
 function shareOfLimit(row: GroupRow, { nowMs }: Model): number | undefined {
   const bound = tightest(levelOf(row)?.bounds ?? [], nowMs);
   return bound && Math.floor(shareSpent(bound) * 100);
@@ -99,7 +99,7 @@ function costOf(row: GroupRow): number | undefined {
 
 let last: { readonly of: readonly unknown[]; readonly rows: readonly GroupRow[] } | undefined;
 
-/** What is unfolded, and while a filter looks for something all that is known. What is beside each other is in order. */
+/** Returns the unfolded rows, or all loaded rows while a filter is set. Siblings are sorted. */
 function treeOf(model: Model): readonly GroupRow[] {
   const { stored, groups, lists } = model;
   const { filter, sort } = lists.groups;
@@ -111,7 +111,7 @@ function treeOf(model: Model): readonly GroupRow[] {
   return last.rows;
 }
 
-/** One making of the rows. */
+/** Builds the rows once. */
 class Tree {
   readonly #model: Model;
   readonly #isAll: boolean;
@@ -125,7 +125,7 @@ class Tree {
     const known = new Set([...groups, ...keys].map(({ record }) => record.id));
     const within = (id: string | null) => (id !== null && known.has(id) ? id : REST);
     this.#groupsIn = Map.groupBy(groups, ({ record }) => within(record.groupId));
-    // A key that another has made is where that is.
+    // A child key belongs to its parent's group.
     this.#keysIn = Map.groupBy(keys, ({ record }) => within(record.parentId ?? record.groupId));
   }
 
@@ -153,13 +153,13 @@ class Tree {
     );
   }
 
-  /** Undefined if there is nothing inside. */
+  /** Whether a row is unfolded; undefined for a row without children. */
   #unfolding({ record: { id, userLimits } }: StoredGroup | StoredKey): boolean | undefined {
     const hasInside = this.#groupsIn.has(id) || this.#keysIn.has(id) || userLimits !== null;
     return hasInside ? this.#isUnfolded(id) : undefined;
   }
 
-  /** In order, each with what is inside of it. */
+  /** Sorts the rows and inserts each row's children after it. */
   #withInside(rows: readonly GroupRow[]): readonly GroupRow[] {
     return this.#inOrder(rows).flatMap((row) => {
       if (!row.isUnfolded) return [row];
@@ -168,7 +168,7 @@ class Tree {
     });
   }
 
-  /** Those of the page that is shown. */
+  /** Returns the end users of the current page. */
   #users(ownerId: string, depth: number): readonly GroupRow[] {
     const page = this.#model.groups.users.get(ownerId);
     if (page === undefined) return [];
@@ -192,7 +192,7 @@ class Tree {
   }
 }
 
-/** What is said around a page of end users. */
+/** The texts before and after a page of end users. */
 function textsOf({ starts, users, hasMore }: UserPage) {
   const isFirst = starts.length === 1;
   return {
@@ -202,10 +202,10 @@ function textsOf({ starts, users, hasMore }: UserPage) {
   };
 }
 
-/** Rows around the cursor that are on the screen, at most. */
+/** Maximum rows around the cursor that count as visible. */
 const FOLLOWED_ROWS = 120;
 
-/** The keys and groups of which end users are on the screen, or begin there. */
+/** Returns the keys and groups whose end users are visible, or start within the visible rows. */
 export function followedOwners(model: Model): readonly string[] {
   const from = Math.max(0, model.lists.groups.cursor - FOLLOWED_ROWS / 2);
   const rows = shownRows(model).slice(from, from + FOLLOWED_ROWS);

@@ -1,4 +1,4 @@
-/** The list of requests in the journal, and what of its filter the state can answer itself. Pure. */
+/** The list of requests in the journal, and the part of its filter that the store can evaluate. Pure. */
 import { NANOS_PER_USD } from '../../core/money.ts';
 import { isErrorOutcome } from '../../core/settlement.ts';
 import { boundsOf } from '../../state/periods.ts';
@@ -8,7 +8,7 @@ import { type Field, type Listed, shownOf } from './list.ts';
 import { numberOf, type Value, type Word, wordsOf } from './words.ts';
 
 export const JOURNAL: Listed<FoundRequest> = {
-  // Only those that pass the filter are kept as they are read.
+  // Only rows that pass the filter are kept while reading.
   rows: ({ requests }) => requests.rows,
   idOf: ({ id }) => id,
   fields: {
@@ -52,16 +52,16 @@ export function journalWords({ lists }: Pick<Model, 'lists'>): Word[] {
   return wordsOf(lists.requests.filter.text, FIELDS);
 }
 
-/** The requests that have been read, in their order. */
+/** Returns the loaded requests in their order. */
 export function shownJournal(model: Model): readonly FoundRequest[] {
   return shownOf('requests', JOURNAL, model);
 }
 
-/** A request's id, or that of a completion: long, and without blanks. */
+/** The id of a request or a completion: long, and without blanks. */
 const ID = /^[\w-]*\d[\w-]*$/;
 const LEAST_ID = 16;
 
-/** What the state looks for by itself. The other words are left to the rows that it gives. */
+/** Returns the search for the store. The remaining words filter the rows that it returns. */
 export function searchOf(model: Model): RequestSearch {
   const { filter } = model.lists.requests;
   const words = journalWords(model).filter(({ isNegated }) => !isNegated);
@@ -79,7 +79,7 @@ export function searchOf(model: Model): RequestSearch {
   };
 }
 
-/** Undefined where it is not known to be exactly one: the name of a deleted key may have been used again. */
+/** Returns the only key with a name; undefined otherwise, since the name of a deleted key may have been reused. */
 function keyIdOf({ stored }: Model, name: string | undefined): string | undefined {
   if (name === undefined) return undefined;
   const found = stored.keys.filter(({ record }) => record.name.toLowerCase() === name);

@@ -5,7 +5,7 @@ import type { Model, StoredGroup, StoredKey } from '../model.ts';
 import { activityById, blockerOf, groupsById } from '../select.ts';
 import { type Field, type Listed, shownOf } from './list.ts';
 
-/** Per minute, as the gateway counts it. Undefined for a key that it does not tell of. */
+/** A figure per minute, as the gateway counts it; undefined for a key that it does not report. */
 function activity(read: 'requests' | 'tokens' | 'open'): Field<StoredKey> {
   return { read: ({ record }, model) => activityById(model).get(record.id)?.[read], isLive: true };
 }
@@ -32,23 +32,23 @@ export const KEYS: Listed<StoredKey> = {
   },
 };
 
-/** The models that it may call. A bare word would find every key by them. */
+/** The key's models. They match only with the field name, since a bare word would find every key. */
 function modelsOf({ record }: StoredKey, { stored }: Model): string {
   return (record.allowlist ?? stored.models.map(({ id }) => id)).join(' ');
 }
 
-/** In percent of the bound that stops it first; undefined without one. */
+/** Returns the spent percentage of the tightest bound; undefined without one. */
 function shareOfLimit({ bounds }: StoredKey, { nowMs }: Model): number | undefined {
   const bound = tightest(bounds, nowMs);
   return bound && Math.floor(shareSpent(bound) * 100);
 }
 
-/** `disabled`, `expired` or `spent`, also where a level around it is. */
+/** Returns `disabled`, `expired` or `spent`, which a key also inherits from its groups. */
 export function stateOf(level: StoredKey | StoredGroup, model: Model): string {
   return blockerOf(level, model)?.reason ?? 'enabled';
 }
 
-/** With the sign before its name; undefined without one. */
+/** Returns the group's name with its sign; undefined without a group. */
 function groupOf({ record }: StoredKey, model: Model): string | undefined {
   const name = groupsById(model).get(record.groupId ?? '')?.record.name;
   return name === undefined ? undefined : `@${name}`;

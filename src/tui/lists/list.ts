@@ -1,41 +1,41 @@
-/** A list of a view: its rows, what they are filtered and ordered by, and which are shown in the end. Pure. */
+/** A list of a view: its rows, their filter and sort order, and the visible result. Pure. */
 import type { Model, View } from '../model.ts';
 import type { Sort } from './state.ts';
 import { passes, type Value, type Word, wordsOf } from './words.ts';
 
-/** A field that filters and orders go by. */
+/** A field for filters and sort orders. */
 export interface Field<Row> {
-  /** Amounts in USD, times in seconds. */
+  /** Returns the value: amounts in USD, times in seconds. */
   read(row: Row, model: Model): Value;
-  /** Whether it is a text: ordered from A on at first, and not from the largest. */
+  /** Whether it is a text, which sorts in ascending order first. */
   readonly isText?: true;
-  /** Whether it is a time, in seconds. How long ago something was changes by itself. */
+  /** Whether it is a time in seconds. An age changes as time passes. */
   readonly isTime?: true;
-  /** Whether it changes with what the gateway tells. */
+  /** Whether it changes with the gateway's snapshots. */
   readonly isLive?: true;
-  /** Whether no column shows it: it is only filtered by. */
+  /** Whether it has no column and serves only filters. */
   readonly isHidden?: true;
-  /** Whether a word finds it only where it names the field. */
+  /** Whether a filter word matches it only with the field's name. */
   readonly isNamed?: true;
-  /** Whether it is a text that stays what it is as long as the row is the same object. */
+  /** Whether the text is constant for the same row object. */
   readonly isFixed?: true;
 }
 
 export interface Listed<Row> {
-  /** The rows in the order that they come in. */
+  /** The rows in their default order. */
   rows(model: Model): readonly Row[];
   idOf(row: Row): string;
-  /** Whether the rows come in the order that was chosen: those of a tree stay where they belong. */
+  /** Whether the rows are already sorted by the chosen order, as in a tree with sorted siblings. */
   readonly isOrdered?: true;
   readonly fields: Readonly<Record<string, Field<Row>>>;
 }
 
-/** The fields that the list can be ordered by, as its columns stand. */
+/** Returns the fields that can sort the list, in the order of its columns. */
 export function sortable<Row>({ fields }: Listed<Row>): string[] {
   return Object.keys(fields).filter((name) => fields[name]?.isHidden !== true);
 }
 
-/** Whether the first order by a field begins with the smallest: a name with A, a time ago with the latest. */
+/** Whether the first sort by a field is ascending: names from A, ages from the most recent. */
 export function startsLow<Row>({ fields }: Listed<Row>, name: string): boolean {
   const field = fields[name];
   return field?.isText === true || field?.isTime === true;
@@ -47,13 +47,13 @@ interface Known {
 }
 
 /**
- * The last results of each view: sorting 10,000 keys takes some 15 ms, and an event needs the rows
- * before and after it several times.
+ * The last results of each view: sorting 10,000 keys takes some 15 ms, and each event needs the rows before and after
+ * it several times.
  */
 const known = new Map<View, readonly Known[]>();
 const MOST_KNOWN = 2;
 
-/** The rows that pass the filter, in their order. */
+/** Returns the rows that pass the filter, in the chosen order. */
 export function shownOf<Row>(view: View, list: Listed<Row>, model: Model): readonly Row[] {
   const {
     filter: { text },
@@ -73,7 +73,7 @@ export function shownOf<Row>(view: View, list: Listed<Row>, model: Model): reado
 
 const orders = new Map<View, Known>();
 
-/** All rows in their order, which stays while a filter is typed. */
+/** Sorts all rows. The result is cached, so typing a filter does not sort again. */
 function inOrder<Row>(view: View, list: Listed<Row>, rows: readonly Row[], sort: Sort | undefined, model: Model) {
   if (sort === undefined || list.isOrdered) return rows;
   const of = [rows, sort, ...freshness(list, [], sort, model)];
@@ -84,7 +84,7 @@ function inOrder<Row>(view: View, list: Listed<Row>, rows: readonly Row[], sort:
   return shown;
 }
 
-/** What else the result depends on: the order by a time does not change as it passes. */
+/** The other inputs of the result. Sorting by a time does not depend on the current time. */
 function freshness<Row>({ fields }: Listed<Row>, words: readonly Word[], sort: Sort | undefined, model: Model) {
   const filters = words.map(({ field }) => (field === undefined ? undefined : fields[field]));
   const isLive = [...filters, sort && fields[sort.by]].some((field) => field?.isLive);
@@ -92,7 +92,7 @@ function freshness<Row>({ fields }: Listed<Row>, words: readonly Word[], sort: S
   return [isLive ? model.snapshot : undefined, isLive ? model.shared : undefined, isTime ? model.nowMs : undefined];
 }
 
-/** The rows that these words leave. */
+/** Returns the rows that match these words. */
 export function filtered<Row>(
   list: Listed<Row>,
   rows: readonly Row[],
@@ -120,7 +120,7 @@ export function filtered<Row>(
 
 const fixedOf = new WeakMap<object, string>();
 
-/** All of its fixed texts, made once for each row: a filter that is typed goes through them with each key press. */
+/** Joins a row's fixed texts. The result is cached per row, since each key press in a filter searches all of them. */
 function fixedText<Row>(row: object, fixed: readonly Field<Row>[], model: Model): string {
   const known = fixedOf.get(row);
   if (known !== undefined) return known;
@@ -132,7 +132,7 @@ function fixedText<Row>(row: object, fixed: readonly Field<Row>[], model: Model)
   return made;
 }
 
-/** Rows without a value come last in both directions. */
+/** Sorts rows; those without a value are last in both directions. */
 export function sorted<Row>(
   { fields }: Listed<Row>,
   rows: readonly Row[],
@@ -152,12 +152,12 @@ function compared(a: Value, b: Value, direction: 1 | -1): number {
 }
 
 const ASCII = /^[ -~]*$/;
-/** Digits that any number in a name has at most, nearly. */
+/** Digits to which numbers in a text are padded for sorting. */
 const DIGITS = 12;
 
 /**
- * A text as it is ordered: without regard to case and accents, and `key-9` before `key-10`. A collator
- * of the language would take 150 ms for 10,000 names.
+ * Returns the sort key of a value: case and accents do not count, and `key-9` precedes `key-10`. Intl.Collator would
+ * take 150 ms for 10,000 names.
  */
 function ordered(value: Value): Value {
   if (typeof value !== 'string') return value;

@@ -1,4 +1,4 @@
-/** The lists of all views, as what moves the cursor and follows rows needs them. Pure. */
+/** The lists of all views, for moving the cursor and following rows. Pure. */
 import type { Model, View } from '../model.ts';
 import { GROUPS } from './groups.ts';
 import { JOURNAL } from './journal.ts';
@@ -12,15 +12,15 @@ import { isUnreadable, wordsOf } from './words.ts';
 
 /** A list without the type of its rows. */
 interface AnyList {
-  /** The rows shown. The same array as long as they are the same. */
+  /** Returns the visible rows: the same array while they are unchanged. */
   shown(model: Model): readonly unknown[];
   ids(model: Model): string[];
-  /** All that a filter can name. */
+  /** The fields that a filter can name. */
   readonly fields: readonly string[];
-  /** What it can be ordered by. */
+  /** The fields that can sort the list. */
   readonly sortable: readonly string[];
   startsLow(field: string): boolean;
-  /** The first word of a filter that cannot be read, as it was typed. */
+  /** Returns the first invalid word of a filter, as it was typed. */
   unreadable(filter: string): string | undefined;
 }
 

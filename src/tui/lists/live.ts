@@ -1,4 +1,4 @@
-/** The list of requests in flight, and of those that have ended or been refused lately. Pure. */
+/** The list of requests in flight, and of recently ended or refused ones. Pure. */
 import { whyOf } from '../../operator/messages.ts';
 import type { LiveRow, Model } from '../model.ts';
 import { keyNames, requestsNow } from '../select.ts';
@@ -25,12 +25,12 @@ export const LIVE: Listed<LiveRow> = {
   },
 };
 
-/** Only the gateway that runs a request knows its tokens. */
+/** Returns a token count; undefined for a request of another gateway, which alone knows it. */
 function tokens({ elsewhere }: LiveRow, number: number): number | undefined {
   return elsewhere === undefined ? number : undefined;
 }
 
-/** Its code and its cause, if it failed or was refused. */
+/** Returns the code and cause of a failed or refused request. */
 function errorOf(row: LiveRow): string {
   const { outcome = 'ok' } = row;
   return outcome === 'ok' || outcome === 'cancelled' ? '' : `${outcome} ${whyOf(row)}`;

@@ -1,4 +1,4 @@
-/** What can be chosen in the Overview: what is wrong, the busiest keys, and the upstreams. Pure. */
+/** The items of the Overview: troubles, the busiest keys, and the upstreams. Pure. */
 import type { KeyActivityRow } from '../../control/protocol.ts';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
 import { byHealth } from '../../operator/health.ts';
@@ -62,7 +62,7 @@ export function chosenItem(model: Model): OverviewItem | undefined {
   return shownItems(model)[model.lists.overview.cursor];
 }
 
-/** Where these keys or upstreams are among the items, by their own places. */
+/** Maps the indexes of these keys or upstreams to their indexes among the items. */
 export function placesOf(model: Model, parts: readonly (KeyActivityRow | UpstreamHealth)[]): (index: number) => number {
   const all = shownItems(model).map(partOf);
   return (index) => all.indexOf(parts[index]);
@@ -79,7 +79,7 @@ function partOf(item: OverviewItem): KeyActivityRow | UpstreamHealth | undefined
   }
 }
 
-/** The upstream whose failures are looked into. */
+/** Returns the upstream whose failures are open. */
 export function openUpstream(model: Model): UpstreamHealth | undefined {
   const item = model.overview.isOpen ? chosenItem(model) : undefined;
   return item?.kind === 'upstream' ? item.upstream : undefined;

@@ -1,4 +1,4 @@
-/** What the user has made of a list: the cursor, the filter, the order. Pure. */
+/** The state of a list: the cursor, the filter, the sort order. Pure. */
 import { NOTHING_TYPED, type Typed } from '../draw/typed.ts';
 
 /** The order of a list by one of its fields. */
@@ -7,14 +7,14 @@ export interface Sort {
   readonly isDown: boolean;
 }
 
-/** What the user has made of a list. */
+/** The user's settings for a list. */
 export interface ListState {
-  /** The row under the cursor; -1 for none. */
+  /** The row under the cursor; -1 without one. */
   readonly cursor: number;
   readonly filter: Typed;
   /** Whether the filter is being typed. */
   readonly isTyping: boolean;
-  /** Undefined for the order in which the rows come. */
+  /** Undefined for the default order. */
   readonly sort: Sort | undefined;
 }
 

@@ -24,7 +24,7 @@ export const USAGE: Listed<ComparedUsage> = {
     change: {
       read: ({ costNanos, beforeNanos }) => {
         if (beforeNanos === undefined) return undefined;
-        // More than any percentage: `change>100` finds new spenders, too.
+        // Infinity for a new spender: `change>100` finds these, too.
         return changePercent(costNanos, beforeNanos) ?? (costNanos > 0n ? Number.POSITIVE_INFINITY : undefined);
       },
     },
@@ -32,17 +32,17 @@ export const USAGE: Listed<ComparedUsage> = {
   },
 };
 
-/** Of these names only those of the row are defined. */
+/** Returns the id of a row, whose other id fields are undefined. */
 export function idOfUsage({ keyId, model, groupId, hour, day, month, source, user, tag, app }: UsageRow): string {
   return keyId ?? model ?? groupId ?? hour ?? day ?? month ?? source ?? user ?? tag ?? app ?? '';
 }
 
-/** By how much it costs more than the week before, in percent; undefined where it cost nothing then. */
+/** Returns the change of cost since the week before, in percent; undefined if that week cost 0. */
 export function changePercent(nowNanos: Nanos, beforeNanos: Nanos): number | undefined {
   return beforeNanos === 0n ? undefined : Number(((nowNanos - beforeNanos) * 100n) / beforeNanos);
 }
 
-/** The key, model, hour or name that a row has the figures of. */
+/** Returns the row's key, model, hour or other name. */
 export function nameOfUsage(row: UsageRow): string {
   const { key, keyId, model, group, groupId, hour, day, month, source, user, tag, app } = row;
   if (groupId !== undefined) return group === undefined ? groupId : `@${group}`;
@@ -50,7 +50,7 @@ export function nameOfUsage(row: UsageRow): string {
   return key ?? keyId ?? model ?? day ?? month ?? source ?? ((user ?? tag ?? app) || NO_NAME);
 }
 
-/** `11-24 16:00` in the viewer's zone. */
+/** Formats an hour as `11-24 16:00` in the viewer's zone. */
 function hourText(wallMs: number): string {
   return dateTime(wallMs + LOCAL(wallMs)).slice(5, 16);
 }

@@ -1,23 +1,23 @@
-/** The words of a filter, such as `opus state:disabled cost>1 -err:*`: what they say, and whether a row passes. Pure. */
+/** The words of a filter, such as `opus state:disabled cost>1 -err:*`, and the test of a row against them. Pure. */
 
 export type Value = string | number | undefined;
 
 type Operator = ':' | '=' | '>' | '<' | '>=' | '<=';
 
 export interface Word {
-  /** The field that it names; undefined if any text of the row will do. */
+  /** The field; undefined for a word that matches any text of the row. */
   readonly field: string | undefined;
   readonly operator: Operator;
   /** In lower case. */
   readonly text: string;
-  /** Whether only rows pass that do not match. */
+  /** Whether the word excludes matching rows. */
   readonly isNegated: boolean;
 }
 
-/** A blank inside quotes does not end a word. The last quote may still be missing while it is typed. */
+/** A blank inside quotes does not end a word. While a word is being typed, its closing quote may be missing. */
 const WORD = /(-?)(?:([a-z]+)(>=|<=|[:=<>]))?("[^"]*"?|[^\s"]+)?/giy;
 
-/** A name that is not among the fields is text like any other: ids of models have colons. */
+/** Splits a filter into words. An unknown field name counts as text, since model ids contain colons. */
 export function wordsOf(filter: string, fields: readonly string[]): Word[] {
   const words: Word[] = [];
   for (const piece of filter.match(/(?:"[^"]*"?|[^\s"])+/g) ?? []) {
@@ -38,19 +38,19 @@ function unquoted(text: string): string {
   return text.replaceAll('"', '').toLowerCase();
 }
 
-/** A word that finds exactly this value of a field. */
+/** Returns a word that matches exactly this value of a field. */
 export function exactWord(field: string, value: string): string {
   return /[\s"]/.test(value) ? `${field}="${value.replaceAll('"', '')}"` : `${field}=${value}`;
 }
 
-/** What a row has in a field. */
+/** A row's value of a field. */
 interface Content {
   readonly value: Value;
-  /** Whether it is a time in seconds: there `m` is a minute, and a million elsewhere. */
+  /** Whether it is a time in seconds, where `m` means minutes; elsewhere it means millions. */
   readonly isTime: boolean;
 }
 
-/** Whether a row passes that has this content in a field, and these texts in any. */
+/** Whether a row with this value of the field and these other texts passes. */
 export function passes(
   words: readonly Word[],
   contentOf: (field: string) => Content,
@@ -64,7 +64,7 @@ export function passes(
 }
 
 function isMatchOf({ operator, text }: Word, { value, isTime }: Content): boolean {
-  // While the value is still being typed, nothing disappears.
+  // An empty value matches every row, so rows do not disappear while it is being typed.
   if (text === '') return true;
   if (value === undefined || value === '') return false;
   if (text === '*') return true;
@@ -93,7 +93,7 @@ function compared(operator: Operator, difference: number): boolean {
   }
 }
 
-/** Whether a field of numbers is compared with something else: such a word finds nothing. */
+/** Whether a numeric field is compared with a text that is not a number; such a word matches no row. */
 export function isUnreadable({ operator, text }: Word, isText: boolean, isTime: boolean): boolean {
   const isCompared = operator !== ':' && text !== '' && text !== '*';
   return isCompared && !isText && numberOf(text, isTime) === undefined;
@@ -103,7 +103,7 @@ const NUMBER = /^(\d+(?:\.\d*)?|\.\d+)(%|ms|min|[kmshd])?$/;
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, min: 60, h: 3_600, d: 86_400 };
 const MULTIPLES: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
-/** A number with its unit, `10k` or `90%`, or a time in seconds: `7d`, `30m`. Undefined for anything else. */
+/** Parses a number with its unit, `10k` or `90%`, or a time as seconds: `7d`, `30m`. Undefined for other texts. */
 export function numberOf(text: string, isTime: boolean): number | undefined {
   const [, digits, unit = ''] = NUMBER.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * ((isTime ? SECONDS : MULTIPLES)[unit] ?? 1);
