@@ -10,45 +10,42 @@ import type { LevelName } from '../state/levels.ts';
 import type { KeyActivity } from '../state/nodes.ts';
 import type { RequestWindow } from './figures.ts';
 
-/**
- * Settings that can change while the ledger runs. The limits are those of keys that have none of
- * their own.
- */
+/** Settings that can change while the ledger runs. The limits are the defaults for keys without their own. */
 export interface LedgerSettings extends Limits {
   readonly creditEnforced: boolean;
-  /** How long journal rows are kept; undefined for ever. */
+  /** Retention of journal rows; undefined to keep them for ever. */
   readonly journalRetentionMs: number | undefined;
 }
 
-/** A gateway among those that share a state. */
+/** The identity of a gateway that shares its state with others. */
 export interface NodeIdentity {
   readonly name: string;
   readonly version: string;
-  /** Where it listens, for operators. */
+  /** The listen address, shown to operators. */
   readonly address: string;
 }
 
-/** Where the state is. A shared one knows its gateways by their names. */
+/** The location of the state. In a shared state, gateways have names. */
 export type LedgerState =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'postgres'; readonly address: PostgresAddress; readonly node: NodeIdentity };
 
 export interface LedgerOptions extends LedgerSettings {
   readonly state: LedgerState;
-  /** What a commit survives: `full` a power cut, `crash` only the end of the process. */
+  /** `full`: a commit survives a power failure; `crash`: only the end of the process. */
   readonly durability: Durability;
-  /** Where to count how long batches and flushes take; undefined if nobody asks. */
+  /** Histograms for the durations of batches and flushes; undefined if no metrics are collected. */
   readonly times?: LedgerTimes | undefined;
 }
 
-/** What the ledger thread is started with. */
+/** The start parameters of the ledger thread. */
 export interface LedgerStart {
   readonly options: LedgerOptions;
-  /** Whether it loads what it can before it is told to open the state. */
+  /** Whether it preloads modules before the call to open the state. */
   readonly isAhead: boolean;
 }
 
-/** What the ledger knows about a client, by the hash of its key. */
+/** The client of a request, looked up by the hash of its key. */
 export type Identity =
   | { readonly kind: 'unknown'; readonly figures: RateFigures }
   | ({ readonly kind: 'disabled'; readonly keyId: string; readonly figures: RateFigures } & AtLevel)
@@ -59,48 +56,46 @@ export interface EnabledKey {
   readonly keyId: string;
   readonly allowlist: readonly string[] | null;
   readonly concurrency: number;
-  /** Whether `run` has made it, so that the output of its requests is capped. Never changes. */
+  /** Whether `run` created the key, so that output is capped. Never changes. */
   readonly isLeashed: boolean;
-  /** Whether its requests have to name their end user. */
+  /** Whether requests must name their end user. */
   readonly requiresUser: boolean;
-  /** Requests that it may have in flight besides those that are. */
+  /** Number of free slots. */
   readonly freeSlots: number;
-  /** Why any request would be refused now, however small: if it costs something, and if it is free. */
+  /** The refusal that any request would get now, however small: for priced models, and for free ones. */
   readonly refusal: Refusal | undefined;
   readonly refusalIfFree: Refusal | undefined;
   readonly figures: RateFigures;
 }
 
-/** What a request needs in order to be admitted. */
+/** A request for admission. */
 export interface AdmissionRequest {
   readonly requestId: string;
   readonly keyHash: string;
   /** `<provider>/<model>`, as the client named it. */
   readonly model: string;
-  /** Tokens to reserve in the window: estimated input, and the declared output if there is one. */
+  /** Tokens to reserve in the window: the estimated input, plus the output if declared. */
   readonly reservedTokens: number;
-  /** What the hold was computed from. After a crash the request is charged for these. */
+  /** The token counts that the hold was computed from. After a crash, the request is charged for these. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
-  /** The price that the hold was computed by, for the journal. */
+  /** The price used for the hold, for the journal. */
   readonly price?: string | undefined;
-  /** Whether its answer begins long before its end: then its hold is flushed at once. */
+  /** Whether the answer is streamed. Its first bytes precede the settlement by far, so the hold is flushed at once. */
   readonly stream?: boolean;
-  /** Fallback models. The admission returns those that the key may call. */
+  /** Fallback models. The admission returns the allowed ones. */
   readonly fallbacks?: readonly string[];
-  /** The end user that it is for, as its app says: valid Unicode, compared byte for byte. Undefined where it says nothing. */
+  /** The end user named by the app: valid Unicode, compared byte for byte. Undefined if not named. */
   readonly user?: string | undefined;
 }
 
-/**
- * Why a request is refused: one reason per precondition, in the order in which they are checked.
- */
+/** The reasons to refuse a request, one per precondition, in the order of the checks. */
 export type Refusal =
   | { readonly reason: 'unknown_key' }
   | ({ readonly reason: 'key_disabled' } & AtLevel)
   | ({ readonly reason: 'model_not_allowed' } & AtLevel)
-  /** The key, or a group that it is in, wants to know the end user. */
+  /** The key, or one of its groups, requires requests to name their end user. */
   | ({ readonly reason: 'user_required' } & AtLevel)
   | SpendRefusal
   | CreditRefusal
@@ -110,9 +105,9 @@ export type Refusal =
   | ({ readonly reason: 'concurrency'; readonly limit: number; readonly retryAfterS: number } & AtLevel)
   | ({ readonly reason: 'money_spoken_for'; readonly retryAfterS: number } & AtLevel);
 
-/** Whose limit it is. */
+/** The level that a limit belongs to. */
 export interface AtLevel {
-  /** Absent for the key of the request itself. Of an end user it names the key or the group whose end user it is. */
+  /** Absent for the request's own key. For an end user, contains the name of the key or group that limits its users. */
   readonly level?: LevelName;
 }
 
@@ -123,55 +118,55 @@ export interface CreditRefusal {
   readonly balanceNanos: Nanos;
 }
 
-/** A limit on spending is reached. Of several it is the one that frees last. */
+/** A spend limit is reached. If several are, this is the one that frees last. */
 export interface SpendRefusal extends AtLevel {
   readonly reason: 'spend_limit_reached';
-  /** The name of the key of the request, whichever level the limit belongs to. */
+  /** The name of the request's key, whichever level the limit belongs to. */
   readonly keyName: string;
   readonly limitNanos: Nanos;
-  /** Absent for the limit of the month. */
+  /** Absent for the monthly limit. */
   readonly budget?: {
     readonly period: string;
-    /** When it is free again if nothing more is spent; null for never. */
+    /** The time at which spending drops below the limit if no more is charged; null for never. */
     readonly freesAtMs: number | null;
   };
 }
 
-/** What an operator asks: whether requests of a key would be admitted now. Nothing is taken. */
+/** An operator's question whether requests of a key would be admitted now. Takes no resources. */
 export interface AdmissionQuestion {
   readonly keyId: string;
   readonly requests: readonly AdmissionRequest[];
 }
 
-/** What admission decides by of one level, at one moment. Limits are infinite where there are none. */
+/** The state of one level that admission depends on. Limits are infinite if not set. */
 export interface LevelStanding {
   readonly name: string;
   readonly isDisabled: boolean;
   readonly allowlist: readonly string[] | null;
   readonly limits: Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
-  /** Of the last 60 seconds. */
+  /** In the last 60 seconds. */
   readonly requests: number;
-  /** Of the last 60 seconds, and those reserved by open requests. */
+  /** In the last 60 seconds, plus tokens reserved by open requests. */
   readonly tokens: number;
   readonly slots: number;
   readonly spendLimitNanos: Nanos | null;
-  /** This month, and what is held for open requests of this month. */
+  /** Charges of this month, and the holds of open requests admitted in it. */
   readonly chargedNanos: Nanos;
   readonly heldOfKeyNanos: Nanos;
   readonly budgets: readonly BudgetSpend[];
 }
 
-/** What admission decides by, at one moment. */
+/** The state that admission depends on, at one moment. */
 export interface KeyStanding extends LevelStanding {
   readonly keyId: string;
-  /** Whether `run` has made it. */
+  /** Whether `run` created the key. */
   readonly isLeashed: boolean;
-  /** The models that all levels allow; null for every model. */
+  /** The models allowed by all levels; null for every model. */
   readonly callable: readonly string[] | null;
-  /** The levels around the key, from inside out; the end users are those of the first request. */
+  /** The outer levels of the key, innermost first. End users are taken from the first request. */
   readonly outer: readonly (LevelStanding & LevelName)[];
   readonly balanceNanos: Nanos;
-  /** For open requests of all keys. */
+  /** Holds of the open requests of all keys. */
   readonly heldNanos: Nanos;
   readonly creditEnforced: boolean;
 }
@@ -181,29 +176,29 @@ export type AdmissionForecast =
   | {
       readonly kind: 'known';
       readonly standing: KeyStanding;
-      /** For each request why it would be refused; null if it would be admitted. */
+      /** The refusal of each request; null if it would be admitted. */
       readonly refusals: readonly (Refusal | null)[];
     };
 
-/** What a stream needs beyond its hold, as totals. */
+/** A request of a stream to enlarge its hold. Amounts are totals. */
 export interface Growth {
   readonly requestId: string;
-  /** The output tokens that the hold is to cover. */
+  /** Output tokens to be covered by the hold. */
   readonly outputTokens: number;
   readonly holdNanos: Nanos;
 }
 
-/** What a stream gets. */
+/** The answer to a growth. */
 export type Grant =
   /**
-   * The hold from now on: the one asked for, or as much as balance, spend limits and budgets leave. `leftNanos`: the amount
-   * that they leave beyond it; undefined without any of them.
+   * The new hold: the requested one, or as much as balance, spend limits and budgets allow. `leftNanos`: the amount
+   * that they leave beyond it; undefined without any limit.
    */
   | { readonly granted: true; readonly holdNanos: Nanos; readonly leftNanos?: Nanos | undefined }
-  /** They leave nothing, and the hold stays as it was. */
+  /** No money is left; the hold is unchanged. */
   | { readonly granted: false; readonly refusal: MoneyRefusal };
 
-/** Refusals that waiting does not change. */
+/** Refusals that a retry cannot resolve. */
 export type MoneyRefusal = SpendRefusal | CreditRefusal;
 
 export type Admission =
@@ -211,7 +206,7 @@ export type Admission =
       readonly admitted: true;
       readonly figures: RateFigures;
       readonly fallbacks?: readonly string[];
-      /** The names of the groups that it is booked to, from inside out; absent for none. */
+      /** The names of its groups, innermost first; absent without groups. */
       readonly groups?: readonly string[];
     }
   | { readonly admitted: false; readonly refusal: Refusal; readonly figures: RateFigures };
@@ -221,58 +216,53 @@ export interface LedgerSummary {
   readonly created: boolean;
   readonly balanceNanos: Nanos;
   readonly keys: number;
-  /** Requests that a crash had left open and that are now charged as held. */
+  /** Requests left open by a crash and now charged as held. */
   readonly recoveredHolds: number;
 }
 
-/** Thrown when the ledger cannot write, so that nothing can be admitted. */
+/** Thrown when the ledger cannot write. Admission is closed. */
 export class LedgerUnavailable extends Error {
   override name = 'LedgerUnavailable';
 }
 
 /**
- * A promise resolves only after the decision is in the file, and so safe from the end of the process.
- * A settlement or a growth is then also flushed, and so safe from a power cut. All reject with
+ * The ledger as seen by a request. A promise resolves after the decision is committed, and so safe from the end of the
+ * process. Settlements and growths are then also flushed, and so safe from a power failure. All promises reject with
  * LedgerUnavailable.
  */
 export interface Ledger {
-  /** Why the file cannot be written; undefined while it can. */
+  /** The reason why the state cannot be written; undefined while it can. */
   readonly storageFault: string | undefined;
-  /** What the key with this hash may do now, with the figures of a window. Takes nothing from its limits. */
+  /** Returns the limits and the state of the key with this hash, with the figures of a window. Takes no resources. */
   identify(keyHash: string, window?: RequestWindow): Promise<Identity>;
   /**
-   * Admits a request for the list of models, which has a window of its own. With an id: a count of
-   * tokens in that window, which also takes a slot until `endCount`. All or nothing.
+   * Admits a request for the list of models, which has its own window. With an id: admits a token count in the same
+   * window, which also takes a slot until `endCount`. All or nothing.
    */
   admitListing(keyHash: string, countId?: string): Promise<ListingAdmission>;
-  /** Frees the slot of a count that was admitted. While the file cannot be written, the promise stays pending. */
+  /** Frees the slot of an admitted token count. While the state cannot be written, the promise stays pending. */
   endCount(countId: string): Promise<void>;
-  /** What `admit` would say. Takes nothing. */
+  /** Returns the answer that `admit` would give. Takes no resources. */
   forecast(question: AdmissionQuestion): Promise<AdmissionForecast>;
-  /** All or nothing: a refusal takes no window, no slot and no money. */
+  /** Admits a request or refuses it. A refused request takes no window entry, slot or money. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** The number of the last commit that this thread has an answer from. */
+  /** The number of the last commit that answered this thread. */
   readonly commit: number;
   /**
-   * Has a commit flushed. Resolves once it is; undefined if it is already. Nothing of the answer to an admitted
-   * request may reach the client before its admission is flushed.
+   * Requests a flush of a commit and resolves when it is done; returns undefined if it already is. The client may
+   * receive no byte of an answer before the admission is flushed.
    */
   flushed(commit: number): Promise<void> | undefined;
   /**
-   * Ends an admitted request: charges it, and releases its slot and its hold. While the file cannot
-   * be written, the promise stays pending.
+   * Ends an admitted request: charges it, and releases its slot and hold. While the state cannot be written, the
+   * promise stays pending.
    */
   settle(settlement: Settlement): Promise<RateFigures>;
-  /**
-   * Holds more for an open request. While the file cannot be written, the promise stays pending.
-   */
+  /** Enlarges the hold of an open request. While the state cannot be written, the promise stays pending. */
   grow(growth: Growth): Promise<Grant>;
-  /** Frees the slot of an open request, and nothing else. */
+  /** Frees only the slot of an open request; its hold remains. */
   freeSlot(requestId: string): void;
-  /**
-   * Counts a refusal for the operator. It is written a moment later; a crash may lose the last
-   * ones.
-   */
+  /** Counts a refusal for statistics. Written with a short delay, so a crash may lose the last ones. */
   countRefusal(refusal: CountedRefusal): void;
 }
 
@@ -282,35 +272,35 @@ export interface LedgerSnapshot {
   readonly heldNanos: Nanos;
   /** By requests in the last minute, most first. */
   readonly busiest: readonly KeyActivity[];
-  /** The requested keys, without those not used since the start. */
+  /** The requested keys, except keys unused since the start. */
   readonly keys: readonly KeyActivity[];
 }
 
-/** The ledger with what the main thread needs for the operator. */
+/** The ledger with the additional calls of the main thread. */
 export interface LedgerControl extends Ledger {
   /** Takes effect with the next decision. */
   configure(settings: LedgerSettings): Promise<void>;
   snapshot(keyIds: readonly string[]): Promise<LedgerSnapshot>;
 }
 
-/** What a key may read of itself. */
+/** The data that a key may read about itself. */
 export interface KeyAccount {
   readonly name: string;
   readonly spendLimitNanos: Nanos | null;
-  /** What it was charged this month. */
+  /** Charges of this month. */
   readonly chargedNanos: Nanos;
   readonly budgets: readonly BudgetSpend[];
   /** Null for never. */
   readonly expiresAtMs: number | null;
-  /** The windows of its requests and tokens. */
+  /** The figures of its request and token windows. */
   readonly requests: RateFigures;
-  /** Requests that it may have in flight besides those that are. */
+  /** Number of free slots. */
   readonly freeSlots: number;
-  /** The levels around it, from inside out. */
+  /** The outer levels, innermost first. */
   readonly outer: readonly LevelAccount[];
 }
 
-/** What a key may read of a level around it. Limits are infinite where there are none. */
+/** The data that a key may read about an outer level. Limits are infinite if not set. */
 export interface LevelAccount extends LevelName {
   readonly spendLimitNanos: Nanos | null;
   readonly chargedNanos: Nanos;
@@ -330,7 +320,7 @@ export type ListingAdmission =
       readonly limit: number;
       readonly figures: RateFigures;
     }
-  /** A count of tokens finds no slot. The figures are those of requests, which have the slots. */
+  /** A token count finds no free slot. The figures describe the request window. */
   | { readonly kind: 'busy'; readonly keyId: string; readonly limit: number; readonly figures: RateFigures }
   | {
       readonly kind: 'admitted';

@@ -1,6 +1,6 @@
 /**
- * The activity of all levels that have something in their windows or in flight, and of some that have had. A level takes
- * about 0.6 KB, and 16 bytes per entry of its windows.
+ * The activity of all levels with window entries or open requests, and of idle levels until they are swept. A level
+ * takes about 0.6 KB, plus 16 bytes per window entry.
  */
 
 import type { RecentEntry } from '../../state/journal.ts';
@@ -10,16 +10,19 @@ import type { KeyHandover } from '../handover.ts';
 import type { LedgerSnapshot } from '../ledger.ts';
 import { Activity } from './activity.ts';
 
-/** Looked at after each batch, and for each level that has come since: refused requests can name any number of end users. */
+/**
+ * Levels checked per sweep: a fixed number, and more for each new level. Refused requests can name any number of end
+ * users, so sweeping has to keep up with new levels.
+ */
 const SWEPT_AT_ONCE = 8;
 const SWEPT_FOR_EACH = 2;
 
 export class ActivityTable {
   readonly #byId = new Map<string, Activity>();
   #sweeping = this.#byId.entries();
-  /** How many levels have come since the last sweep. */
+  /** Number of new levels since the last sweep. */
   #come = 0;
-  /** The key of each count of tokens in flight. */
+  /** The key of each token count in flight. */
   readonly #counts = new Map<string, string>();
 
   of(id: string): Activity {
@@ -32,20 +35,20 @@ export class ActivityTable {
     return activity;
   }
 
-  /** Of a level with something in its windows or in flight. */
+  /** The activity of a level; undefined if it is idle. */
   active(id: string, nowMs: number): Activity | undefined {
     const activity = this.#byId.get(id);
     return activity?.isIdle(nowMs) === false ? activity : undefined;
   }
 
-  /** Forgets levels without anything. */
+  /** Drops idle levels. */
   dropIdle(nowMs: number): void {
     for (const [id, activity] of this.#byId) if (activity.isIdle(nowMs)) this.#byId.delete(id);
   }
 
   /**
-   * Forgets of the next few levels those without anything: however many there are, a call takes as long as it took for them
-   * to come. Not to be called while a change may be undone.
+   * Drops idle levels among the next few, which bounds the time of a call by the number of new levels. Must not run
+   * while a change may be rolled back.
    */
   sweep(nowMs: number): void {
     const most = SWEPT_AT_ONCE + SWEPT_FOR_EACH * this.#come;
@@ -61,7 +64,7 @@ export class ActivityTable {
     }
   }
 
-  /** Dates now what is dated after it. */
+  /** After the clock was set back: moves future entries to `nowMs`. */
   followClock(nowMs: number): void {
     for (const { requests, tokens, listings } of this.#byId.values()) {
       for (const window of [requests, tokens, listings]) window.followClock(nowMs);
@@ -73,7 +76,7 @@ export class ActivityTable {
     this.of(keyId).counts++;
   }
 
-  /** Returns its key; undefined if it is not known here, since an earlier process has begun it. */
+  /** Returns its key; undefined if an earlier process began the count. */
   endCount(countId: string): string | undefined {
     const keyId = this.#counts.get(countId);
     if (keyId === undefined) return undefined;
@@ -82,9 +85,9 @@ export class ActivityTable {
     return keyId;
   }
 
-  /** Fills the windows with the requests of the last minute before a start. */
+  /** Fills the windows with the requests of the last minute before a restart. */
   rebuild(recent: readonly RecentEntry[], wallMs: number, nowMs: number): void {
-    // If the wall clock was set back since, entries would lie in the future.
+    // If the wall clock was set back since, entries may have future times.
     const monotonic = (atMs: number) => nowMs - Math.max(0, wallMs - atMs);
     for (const entry of recent.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
       if (entry.tokens === 0) continue;
@@ -95,10 +98,10 @@ export class ActivityTable {
     }
   }
 
-  /** The windows of all levels that have entries in one, with their times moved by `shiftMs`. */
+  /** The non-empty windows of all levels, with times moved by `shiftMs`. */
   handOver(nowMs: number, shiftMs: number): KeyHandover[] {
     return [...this.#byId].flatMap(([keyId, { requests, tokens, listings }]) => {
-      // The totals drop what has left.
+      // `total` also drops expired entries.
       const used = [requests, tokens, listings].map((window) => window.total(nowMs));
       if (used.every((total) => total === 0)) return [];
       const entries = { requests: requests.handOver(shiftMs), tokens: tokens.handOver(shiftMs) };
@@ -106,7 +109,7 @@ export class ActivityTable {
     });
   }
 
-  /** Fills the windows with those of an earlier process, with their times moved by `shiftMs`. */
+  /** Fills the windows from an earlier process, with times moved by `shiftMs`. */
   adopt(keys: readonly KeyHandover[], shiftMs: number): void {
     for (const { keyId, requests, tokens, listings } of keys) {
       const activity = this.of(keyId);
@@ -116,12 +119,12 @@ export class ActivityTable {
     }
   }
 
-  /** The busiest keys, `most` of them at most, and these. */
+  /** The `most` busiest keys, and the given ones. */
   snapshot(keyIds: readonly string[], most: number, nowMs: number): Pick<LedgerSnapshot, 'busiest' | 'keys'> {
     return { busiest: this.#busiest(most, nowMs), keys: this.#figures(keyIds, nowMs) };
   }
 
-  /** By requests in the last minute. One pass: there may be 100,000 keys. */
+  /** The busiest keys by requests in the last minute. Takes one pass: the table may contain 100,000 keys. */
   #busiest(most: number, nowMs: number): KeyActivity[] {
     const top: { keyId: string; requests: number }[] = [];
     for (const [keyId, activity] of this.#byId) {
@@ -139,7 +142,7 @@ export class ActivityTable {
     );
   }
 
-  /** The figures of these keys. Keys that were not used since the start are left out. */
+  /** The figures of the given keys, except keys unused since the start. */
   #figures(keyIds: readonly string[], nowMs: number): KeyActivity[] {
     return keyIds.flatMap((keyId) => {
       const activity = this.#byId.get(keyId);

@@ -1,4 +1,4 @@
-/** The activity of one level: its windows and its open leases. In memory only. */
+/** The activity of one level, in memory only: its windows and open leases. */
 import { DAY_MS, utcMonth } from '../../core/clock.ts';
 import { IdTable } from '../../core/id-table.ts';
 import { invariant } from '../../core/invariant.ts';
@@ -8,41 +8,38 @@ import type { HoldRow } from '../../state/journal.ts';
 import { limitOf, type RequestWindow } from '../figures.ts';
 import { type Leaving, SlidingWindow, secondsUntil, WINDOW_MS } from './window.ts';
 
-/** What admission hands out: a slot, tokens and a hold. */
+/** The resources granted by admission: a slot, tokens and a hold. */
 export interface Lease {
   readonly hold: HoldRow;
   readonly reservedTokens: number;
   /** The month in which the charge will count, such as `2026-11`. */
   readonly month: string;
   readonly admittedMonotonicMs: number;
-  /** False once its client is gone, although it is not settled yet. */
+  /** False after the client has disconnected, even if the request is not settled yet. */
   readonly hasSlot: boolean;
 }
 
 type RequestFigures = Pick<RateFigures, 'limitRequests' | 'remainingRequests' | 'resetRequestsS'>;
 type TokenFigures = Omit<RateFigures, keyof RequestFigures>;
 
-/** Shared by all levels that never had a request in flight, which are most levels after a start. These stay empty. */
+/** Shared by all levels without a request since the start, which are most. Always empty. */
 const NO_LEASES = new IdTable<Lease>();
 const NO_HOLDS = new Map<number, Nanos>();
 
 export class Activity {
   readonly requests = new SlidingWindow();
-  /**
-   * Tokens of settled requests, at the time of their settlement. Open leases count in
-   * `#openTokens`.
-   */
+  /** Tokens of settled requests, at their settlement time. Tokens of open leases are in `#openTokens`. */
   readonly tokens = new SlidingWindow();
-  /** Undefined until there is one: most levels never list. */
+  /** Created on first use: most levels never list models. */
   #listings: SlidingWindow | undefined;
-  /** Counts of tokens in flight. */
+  /** Number of token counts in flight. */
   counts = 0;
   #leases = NO_LEASES;
-  /** The holds of the leases, by the day of their admission: days since 1970, in UTC. */
+  /** The sum of holds by the day of admission: days since 1970, UTC. */
   #heldOn = NO_HOLDS;
   #openTokens = 0;
   #slots = 0;
-  /** When the newest open lease was admitted; undefined if it must be looked up. */
+  /** Admission time of the newest open lease; undefined if it must be searched. */
   #newestAdmittedMs: number | undefined;
 
   get listings(): SlidingWindow {
@@ -50,7 +47,7 @@ export class Activity {
     return this.#listings;
   }
 
-  /** Listings of the last minute. */
+  /** Number of listings in the last minute. */
   listed(nowMs: number): number {
     return this.#listings?.total(nowMs) ?? 0;
   }
@@ -59,12 +56,12 @@ export class Activity {
     return this.#leases.size;
   }
 
-  /** The slots that are taken. */
+  /** Number of occupied slots. */
   get slots(): number {
     return this.#slots + this.counts;
   }
 
-  /** Whether nothing is in its windows, nor in flight. */
+  /** Whether it has no window entries and no open requests. */
   isIdle(nowMs: number): boolean {
     if (this.openRequests > 0 || this.counts > 0) return false;
     return this.requests.isEmpty(nowMs) && this.tokens.isEmpty(nowMs) && this.#listings?.isEmpty(nowMs) !== false;
@@ -77,7 +74,7 @@ export class Activity {
     this.#hold(lease.hold, lease.hold.holdNanos);
     this.#openTokens += lease.reservedTokens;
     this.#slots += Number(lease.hasSlot);
-    // A new lease is the newest, but one that a rollback restores may be older than others.
+    // A new lease is the newest. A lease restored by a rollback may not be.
     const newest = this.#leases.size === 1 ? lease.admittedMonotonicMs : this.#newestAdmittedMs;
     this.#newestAdmittedMs = newest === undefined ? undefined : Math.max(newest, lease.admittedMonotonicMs);
   }
@@ -96,7 +93,7 @@ export class Activity {
     if (lease.admittedMonotonicMs === this.#newestAdmittedMs) this.#newestAdmittedMs = undefined;
   }
 
-  /** Puts a changed lease in the place of an open one: one that holds or reserves more, or without its slot. */
+  /** Replaces an open lease after a growth or the release of its slot. */
   replace(before: Lease, after: Lease): void {
     const { requestId } = before.hold;
     invariant(this.#leases.get(requestId) === before, () => `request ${requestId} changes a lease that is not open`);
@@ -106,33 +103,31 @@ export class Activity {
     this.#openTokens += after.reservedTokens - before.reservedTokens;
   }
 
-  /** Tokens of the last minute and those reserved by open leases. */
+  /** Tokens of the last minute, plus tokens reserved by open leases. */
   tokensUsed(nowMs: number): number {
     return this.tokens.total(nowMs) + this.#openTokens;
   }
 
-  /** The sum of the holds of the leases opened in that month. */
+  /** The sum of the holds of leases opened in the month. */
   heldIn(month: string): Nanos {
     return this.#heldWhere((day) => utcMonth(day * DAY_MS) === month);
   }
 
-  /** The sum of the holds of the leases opened on the days from then until then (exclusive); of all by default. */
+  /** The sum of the holds of leases opened on days in [fromMs, toMs); of all leases by default. */
   heldBetween(fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY): Nanos {
     return this.#heldWhere((day) => fromMs <= day * DAY_MS && day * DAY_MS < toMs);
   }
 
-  /**
-   * When the reserved tokens leave the window, taking each lease to end 60 s after its admission.
-   */
+  /** The times at which reserved tokens leave the window, if each lease ends 60 s after its admission. */
   *leavingReservations(): Generator<Leaving> {
-    // A rolled-back settlement has put its lease back behind newer ones.
+    // A rollback of a settlement appends its lease after newer ones.
     const leases = [...this.#leases.values()].sort((a, b) => a.admittedMonotonicMs - b.admittedMonotonicMs);
     for (const lease of leases) {
       yield { atMs: lease.admittedMonotonicMs + WINDOW_MS, weight: lease.reservedTokens };
     }
   }
 
-  /** What is left of that window. */
+  /** The figures of a request window. */
   requestFigures(name: RequestWindow, limits: Limits, nowMs: number): RequestFigures {
     const window = this[name];
     const limitRequests = limitOf(name, limits);
@@ -144,7 +139,7 @@ export class Activity {
     };
   }
 
-  /** What is left of the tokens. */
+  /** The figures of the token window. */
   tokenFigures(limits: Limits, nowMs: number): TokenFigures {
     const usedTokens = this.tokensUsed(nowMs);
     return {
@@ -154,7 +149,7 @@ export class Activity {
     };
   }
 
-  /** The rate-limit figures: of that window, and of the tokens. */
+  /** The figures of a request window and of the token window. */
   figures(name: RequestWindow, limits: Limits, nowMs: number): RateFigures {
     const { limitTokens, remainingTokens, resetTokensS } = this.tokenFigures(limits, nowMs);
     return { ...this.requestFigures(name, limits, nowMs), limitTokens, remainingTokens, resetTokensS };

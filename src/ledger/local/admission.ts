@@ -1,4 +1,4 @@
-/** Decides whether a request is admitted: every precondition, in a fixed order, and each of all levels. Pure. */
+/** Decides whether a request is admitted: checks every precondition in a fixed order, at all levels. Pure. */
 import type { Limits } from '../../core/limits.ts';
 import type { Nanos } from '../../core/money.ts';
 import { isGone, type KeyRecord } from '../../state/keys.ts';
@@ -10,7 +10,7 @@ import type { LevelBudgets } from './level-budgets.ts';
 import type { Level } from './level-cache.ts';
 import { type Leaving, secondsUntil, timeUntilFreed } from './window.ts';
 
-/** What a decision depends on of one level. */
+/** The state of one level that a decision depends on. */
 export interface LevelFacts {
   readonly level: Omit<Level, 'budgets' | 'month'> & {
     readonly budgets: Pick<LevelBudgets, 'spends' | 'rooms'> | undefined;
@@ -18,15 +18,14 @@ export interface LevelFacts {
   readonly activity: Activity;
 }
 
-/** Everything a decision depends on, at one moment. */
+/** The state that a decision depends on, at one moment. */
 export interface AdmissionFacts {
   readonly key: KeyRecord;
-  /** From inside out. */
+  /** Innermost first. */
   readonly levels: readonly LevelFacts[];
-  /** The current one. */
   readonly month: string;
   readonly balanceNanos: Nanos;
-  /** The sum of all open holds, of all keys. */
+  /** The sum of the open holds of all keys. */
   readonly heldNanos: Nanos;
   readonly creditEnforced: boolean;
   readonly wallMs: number;
@@ -36,13 +35,10 @@ export interface AdmissionFacts {
 const NOTHING: readonly Leaving[] = [];
 const NO_BUDGETS: readonly never[] = [];
 const OWN: AtLevel = {};
-/**
- * `Retry-After` for slots and held money: they are released when a request ends, and nobody knows
- * when.
- */
+/** `Retry-After` for slots and held money. They are released when a request ends, at an unknown time. */
 const SOON_S = 1;
 
-/** The first reason to refuse a request, or undefined. Changes nothing. */
+/** The first reason to refuse a request; undefined if it can be admitted. Changes no state. */
 export function refusalOf(request: Omit<AdmissionRequest, 'keyHash'>, facts: AdmissionFacts): Refusal | undefined {
   return (
     refusalForState(facts) ??
@@ -53,7 +49,7 @@ export function refusalOf(request: Omit<AdmissionRequest, 'keyHash'>, facts: Adm
   );
 }
 
-/** Why any request is refused, whatever it is for: somebody has switched its key or a group off, or its time is over. */
+/** Reasons that apply to every request: a disabled or expired key, or a disabled group. */
 export function refusalForState(facts: AdmissionFacts): Refusal | undefined {
   const { levels, wallMs } = facts;
   if (levels.some(({ level }) => level.name.kind === 'key' && isGone(level, wallMs))) return { reason: 'unknown_key' };
@@ -70,14 +66,17 @@ function refusalForModel({ model }: Pick<AdmissionRequest, 'model'>, facts: Admi
   return without && { reason: 'model_not_allowed', ...at(without, facts) };
 }
 
-/** The end user is blocked, or has to be named. Only the body may tell who it is: after what else is known of that. */
+/**
+ * Refuses a blocked end user, or a missing name if a level requires one. Runs after the checks of key and model,
+ * because the name may only be in the body.
+ */
 function refusalForUser({ user }: Pick<AdmissionRequest, 'user'>, facts: AdmissionFacts): Refusal | undefined {
   if (user !== undefined) return refusalForOff(facts, ({ kind }) => kind === 'user');
   const asking = facts.levels.find(({ level }) => level.requiresUser);
   return asking && { reason: 'user_required', ...at(asking, facts) };
 }
 
-/** The models that may be called, by all levels; null for every model. */
+/** The intersection of the allowlists of all levels; null for every model. */
 export function allowlistOf({ levels }: Pick<AdmissionFacts, 'levels'>): readonly string[] | null {
   return levels.reduce<readonly string[] | null>((all, { level: { allowlist } }) => {
     if (all === null || allowlist === null) return all ?? allowlist;
@@ -85,19 +84,19 @@ export function allowlistOf({ levels }: Pick<AdmissionFacts, 'levels'>): readonl
   }, null);
 }
 
-/** What a request takes from money and windows. */
+/** The money and tokens that a request needs. */
 type Need = Pick<AdmissionRequest, 'holdNanos' | 'reservedTokens'>;
 
 /**
- * Why any request with at least this hold is refused, or undefined. It needs tokens as well, but how
- * many, and so for how long to wait for them, only its body says. Changes nothing.
+ * The reason to refuse every request with at least this hold; undefined if there is no such reason. The tokens needed,
+ * and so the time to wait for them, are known only with the body. Changes no state.
  */
 export function refusalOfLeast(facts: AdmissionFacts, holdNanos: Nanos): Refusal | undefined {
   const need = { holdNanos, reservedTokens: 0 };
   return refusalForMoney(need, facts) ?? refusalForRate(need, facts);
 }
 
-/** Of several limits on spending that are reached, also of several levels, the one that frees last. */
+/** If several spend limits are reached, at any levels, reports the one that frees last. */
 function refusalForMoney(request: Need, facts: AdmissionFacts): Refusal | undefined {
   let reached: readonly (Reached & AtLevel)[] = NO_BUDGETS;
   for (const each of facts.levels) {
@@ -120,7 +119,7 @@ function needsCredit(request: Need, facts: AdmissionFacts): boolean {
 
 type Waiting = Extract<Refusal, { retryAfterS: number }>;
 
-/** What is looked at of each level before anything else is. */
+/** The rate checks in order of precedence: each runs at all levels before the next one. */
 const RATE_CHECKS: readonly ((need: Need, of: LevelFacts, facts: AdmissionFacts) => Waiting | undefined)[] = [
   (_, of, { nowMs }) => {
     const limit = of.level.limits.rpm;
@@ -139,7 +138,7 @@ const RATE_CHECKS: readonly ((need: Need, of: LevelFacts, facts: AdmissionFacts)
   (_, of, facts) => (isMoneySpokenFor(of, facts) ? { reason: 'money_spoken_for', retryAfterS: SOON_S } : undefined),
 ];
 
-/** If several limits are exceeded, the reason is the first of them and the wait the longest. */
+/** If several limits are exceeded, reports the first reason and the longest wait. */
 function refusalForRate(request: Need, facts: AdmissionFacts): Refusal | undefined {
   const { levels } = facts;
   const tooSmall = levels.find(({ level }) => request.reservedTokens > level.limits.tpm);
@@ -165,7 +164,7 @@ function refusalForRate(request: Need, facts: AdmissionFacts): Refusal | undefin
   return first && { ...first, retryAfterS };
 }
 
-/** Seconds until one more request fits, or 0 if it fits now. */
+/** Seconds until one more request fits; 0 if it fits now. */
 function waitForRequests({ level, activity }: LevelFacts, nowMs: number): number {
   const need = activity.requests.total(nowMs) + 1 - level.limits.rpm;
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.requests.leaving(), NOTHING), nowMs);
@@ -177,7 +176,7 @@ function waitForTokens(request: Need, { level, activity }: LevelFacts, nowMs: nu
   return secondsUntil(timeUntilFreed(need, activity.tokens.leaving(), activity.leavingReservations()), nowMs);
 }
 
-/** True if a limit leaves money, but open holds may still use it. */
+/** Whether charges leave money below a limit, but open holds may still use it. */
 function isMoneySpokenFor({ level, activity }: LevelFacts, { month, wallMs }: AdmissionFacts): boolean {
   const { spendLimitNanos, chargedNanos, budgets } = level;
   if (spendLimitNanos !== null) {
@@ -188,12 +187,12 @@ function isMoneySpokenFor({ level, activity }: LevelFacts, { month, wallMs }: Ad
   return rooms.some((room) => room.heldNanos > 0n && room.chargedNanos + room.heldNanos >= room.limitNanos);
 }
 
-/** How a refusal names a level: not at all if it is the key of the request. */
+/** The level in a refusal; empty for the request's own key. */
 export function at({ level }: LevelFacts, { key }: { readonly key: Pick<KeyRecord, 'id'> }): AtLevel {
   return level.id === key.id ? OWN : { level: level.name };
 }
 
-/** Seconds until the key may list models again, or 0 if it may now. */
+/** Seconds until the key may list models again; 0 if it may now. */
 export function waitForListing(activity: Activity, limits: Limits, nowMs: number): number {
   const need = activity.listings.total(nowMs) + 1 - limits.modelsRpm;
   return need <= 0 ? 0 : secondsUntil(timeUntilFreed(need, activity.listings.leaving(), NOTHING), nowMs);

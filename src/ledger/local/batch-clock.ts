@@ -1,4 +1,4 @@
-/** A clock that stands still while a batch is decided: all commands of a batch are decided at the same moment. */
+/** A clock that is stopped while a batch is decided, so that all its commands are decided at the same moment. */
 import type { Clock } from '../../core/clock.ts';
 
 export class BatchClock implements Clock {
@@ -19,7 +19,7 @@ export class BatchClock implements Clock {
     return this.#isStopped ? this.#monotonicMs : this.#clock.monotonicMs();
   }
 
-  /** Calls `work` while the clock stands still. Reading the system's clock takes as long as a small decision. */
+  /** Calls `work` with the clock stopped. Reading the system clock takes as long as a small decision. */
   during<Result>(work: () => Result): Result {
     this.#wallMs = this.#clock.wallMs();
     this.#monotonicMs = this.#clock.monotonicMs();

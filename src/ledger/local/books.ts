@@ -1,4 +1,4 @@
-/** What decisions read of keys and of what they were charged, and what they write: a state file, or what is known of a database. */
+/** The storage interface of decisions: implemented by the state file, and by the cached facts of a shared database. */
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import type { Step } from '../../state/budgets.ts';
@@ -17,21 +17,21 @@ export interface Books {
   };
   readonly journal: Charges & {
     hold(hold: HoldRow): void;
-    /** Writes what a request holds now. */
+    /** Writes the new hold of a request. */
     grow(hold: HoldRow): void;
     /** Ends a request, and charges it. */
     settle(hold: HoldRow, end: Omit<Settlement, 'requestId'>, wallMs: number): void;
   };
   balance(): Nanos;
-  /** A number that changes whenever somebody else has changed something. */
+  /** Changes whenever another writer has committed. */
   changeCount(): number;
 }
 
-/** What levels were charged, with all that was settled so far. */
+/** The charges of levels, including all settlements up to now. */
 export interface Charges {
   chargedInMonth(levelId: string, month: string): Nanos;
   chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos;
   chargedEver(levelId: string): Nanos;
-  /** A step may come twice. */
+  /** May contain the same step twice. */
   windowSteps(levelId: string, windowS: number): readonly Step[];
 }

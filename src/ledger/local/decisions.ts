@@ -1,4 +1,4 @@
-/** The ledger's decisions, one command at a time, with everything they depend on in memory. */
+/** Decides the commands of the ledger one by one, with all state in memory. */
 
 import { type Clock, utcMonth } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
@@ -40,7 +40,7 @@ export class Decisions {
   readonly #leases = new OpenLeases();
   #balanceNanos: Nanos;
   #changeCount: number;
-  /** How to undo what the current batch has changed in memory, oldest change first; undefined if no batch is undone. */
+  /** Undo functions for the changes of the current batch, oldest first; undefined if batches cannot be rolled back. */
   #undo: (() => void)[] | undefined;
 
   constructor(
@@ -71,23 +71,21 @@ export class Decisions {
     return this.#leases.heldNanos;
   }
 
-  /** The number of open requests. */
   get openCount(): number {
     return this.#leases.size;
   }
 
-  /** The holds of all open requests. */
   openHolds(): HoldRow[] {
     return this.#leases.all().map(({ hold }) => hold);
   }
 
-  /** Rebuilds what a restart has lost: the windows of the last minute, from the requests that ended in it. */
+  /** Rebuilds the windows after a restart from the requests that ended in the last minute. */
   rebuild(recent: readonly RecentEntry[]): void {
     this.#activities.rebuild(recent, this.#clock.wallMs(), this.#clock.monotonicMs());
     this.#balanceNanos = this.#store.balance();
   }
 
-  /** What is only in memory; `machineMs` is now. */
+  /** The state that exists only in memory. `machineMs`: the current time of the clock that both processes share. */
   handOver(machineMs: number): EngineHandover {
     const nowMs = this.#clock.monotonicMs();
     const shiftMs = machineMs - nowMs;
@@ -98,7 +96,7 @@ export class Decisions {
     return { keys: this.#activities.handOver(nowMs, shiftMs), open };
   }
 
-  /** Takes over what was only in the memory of an earlier process; `machineMs` is now. */
+  /** Restores the in-memory state of an earlier process. `machineMs`: the current time of the shared clock. */
   adopt({ keys, open }: EngineHandover, machineMs: number): void {
     const shiftMs = this.#clock.monotonicMs() - machineMs;
     this.#activities.adopt(keys, shiftMs);
@@ -109,7 +107,7 @@ export class Decisions {
     this.#balanceNanos = this.#store.balance();
   }
 
-  /** Admits a listing. `counts` are those in flight that are not known here, where it is a count and needs a slot. */
+  /** Admits a listing. `counts`: for a token count, which needs a slot, the counts in flight unknown to this object. */
   admitListing(keyId: string, counts: number | undefined): ListingAdmission {
     return this.#list(this.#levels.key(keyId), counts);
   }
@@ -123,24 +121,24 @@ export class Decisions {
     return admission;
   }
 
-  /** The lease of an open request; undefined if there is none. */
+  /** The lease of an open request; undefined if the request is not open. */
   leaseOf(requestId: string): Lease | undefined {
     return this.#leases.find(requestId)?.lease;
   }
 
-  /** What a level has in its windows and in flight; undefined if that is nothing then. */
+  /** The activity of a level; undefined if it is idle at `nowMs`. */
   activityOf(levelId: string, nowMs = this.#clock.monotonicMs()): Activity | undefined {
     return this.#activities.active(levelId, nowMs);
   }
 
-  /** Ends a request that was never sent: it leaves its window, and nothing is charged. */
+  /** Ends a request that was never sent: removes it from the windows and charges no money. */
   giveBack(requestId: string): void {
     const open = this.#leases.get(requestId);
     this.#leases.remove(open);
     for (const { requests } of open.activities) requests.take(open.lease.admittedMonotonicMs, 1);
   }
 
-  /** Tokens of some levels that were counted then are counted again as others now. */
+  /** Replaces `counted` tokens, counted at `countedMs`, by `tokens` at the current time. */
   recountTokens(levelIds: readonly string[], countedMs: number, counted: number, tokens: number): void {
     for (const activity of this.#activitiesOf(levelIds)) {
       if (counted > 0) activity.tokens.take(countedMs, counted);
@@ -148,19 +146,19 @@ export class Decisions {
     }
   }
 
-  /** The clock was ahead and came back: what is dated after it is dated now. */
+  /** After the clock was set back: moves future window entries to the current time. */
   followClock(): void {
     this.#activities.followClock(this.#clock.monotonicMs());
     this.#levels.clear();
   }
 
-  /** Forgets levels that have nothing in their windows nor in flight. */
+  /** Drops idle levels. */
   dropIdle(): void {
     this.#activities.dropIdle(this.#clock.monotonicMs());
     this.#levels.clear();
   }
 
-  /** The rate-limit figures of a key; the defaults for one that is not known. */
+  /** The rate-limit figures of a key; the defaults for an unknown key. */
   figuresOf(keyId: string): RateFigures {
     const key = this.#levels.key(keyId);
     return key === undefined ? untouchedFigures('requests', this.#settings) : figuresOf('requests', this.#facts(key));
@@ -172,26 +170,26 @@ export class Decisions {
     return commands.map((command) => this.#decide(command));
   }
 
-  /** The batch is in the file, and will not be undone. */
+  /** Keeps the changes of the batch after its commit. */
   keep(): void {
     this.#undo &&= [];
     this.#activities.sweep(this.#clock.monotonicMs());
   }
 
-  /** Keys are read again: what is stored of them has changed. */
+  /** Drops cached keys after a change in the store. */
   forgetKeys(): void {
     this.#levels.clear();
   }
 
-  /** Undoes what the batch has changed in memory. */
+  /** Undoes the in-memory changes of the batch. */
   rollBack(): void {
     for (const undo of this.#undo?.reverse() ?? []) undo();
     this.#undo &&= [];
-    // Keys that were read within the batch may include charges that were rolled back.
+    // Levels read within the batch may include charges that were rolled back.
     this.#levels.clear();
   }
 
-  /** Throws an InvariantError if the totals in memory are not those of the file and of the open leases. */
+  /** Throws an InvariantError if the totals in memory differ from the file or from the open leases. */
   checkTotals(commands: number): void {
     const stored = this.#store.balance();
     invariant(
@@ -201,13 +199,13 @@ export class Decisions {
     this.#leases.checkSum(commands);
   }
 
-  /** Takes over what somebody else has changed: before each batch, and before a listing on its own. */
+  /** Reloads state after a commit of another writer. Called before each batch and before a separate listing. */
   noticeOtherWriters(): void {
     const count = this.#store.changeCount();
     if (count === this.#changeCount) return;
     this.#levels.clear();
     this.#balanceNanos = this.#store.balance();
-    // Last: if a read fails, the next batch must repeat it.
+    // Set last: if a read fails, the next batch repeats it.
     this.#changeCount = count;
   }
 
@@ -257,7 +255,7 @@ export class Decisions {
     this.#undo?.push(() => set(before));
   }
 
-  /** Who asks, of the key with that id. */
+  /** Identifies a key by id. */
   identify(keyId: string, window?: RequestWindow): Identity {
     this.noticeOtherWriters();
     return this.#identify(this.#levels.key(keyId), window);
@@ -281,12 +279,12 @@ export class Decisions {
     if (keyId !== undefined) this.#undo?.push(() => this.#activities.beginCount(countId, keyId));
   }
 
-  /** Admits a request of the key with that id, or not. */
+  /** Decides a request of the key with this id. */
   admit(keyId: string, request: AskedRequest): Admission {
     return this.#admit(request, this.#levels.key(keyId));
   }
 
-  /** The same where nobody asks for reasons and figures: whether it was admitted. */
+  /** Like `admit`, without computing reasons and figures. Returns true if the request was admitted. */
   take(keyId: string, request: AskedRequest): boolean {
     const key = this.#levels.key(keyId);
     return key !== undefined && this.#openOrRefuse(request, this.#facts(key, request.user)) === undefined;
@@ -309,7 +307,7 @@ export class Decisions {
 
   #openOrRefuse(request: AskedRequest, facts: ChainFacts): Refusal | undefined {
     const refusal = refusalOf(request, facts);
-    // From here on the request is admitted.
+    // All checks have passed.
     if (refusal === undefined) this.#open(request, facts);
     return refusal;
   }
@@ -358,7 +356,7 @@ export class Decisions {
     this.#store.journal.hold(hold);
   }
 
-  /** Ends a request. */
+  /** Settles a request and returns the key's rate-limit figures. */
   settle(settlement: Settlement): RateFigures {
     const open = this.#leases.get(settlement.requestId);
     const { keyId } = open.lease.hold;
@@ -368,18 +366,19 @@ export class Decisions {
     return isKnown ? figuresOf('requests', { levels, nowMs }) : untouchedFigures('requests', this.#settings);
   }
 
-  /** The same where nobody asks for figures. Returns the levels that the request was admitted by and that still exist. */
+  /** Like `settle`, without figures. Returns the remaining levels that the request was admitted by. */
   end(settlement: Settlement, open = this.#leases.get(settlement.requestId)): readonly LevelFacts[] {
     const { lease, activities } = open;
     const { usage, costNanos } = settlement;
     const [nowMs, wallMs] = [this.#clock.monotonicMs(), this.#clock.wallMs()];
-    // Before the charge is recorded: a level read afterwards would already include it, and it would count twice.
+    // Looked up before the charge is written: a level read afterwards would include the charge, and it would count
+    // twice.
     const levels = this.#levelsOf(open);
     this.#store.journal.settle(lease.hold, settlement, wallMs);
     this.#leases.remove(open);
     const tokens = usage.promptTokens + usage.completionTokens;
     if (tokens > 0) for (const activity of activities) activity.tokens.add(nowMs, tokens);
-    // Of the levels not to be undone: a rollback forgets them all.
+    // Not undone individually: a rollback drops all cached levels.
     for (const { level } of levels) charge(level, lease, wallMs, costNanos);
     this.#balanceNanos -= costNanos;
     this.#undo?.push(() => {
@@ -390,7 +389,7 @@ export class Decisions {
     return levels;
   }
 
-  /** Those that a request was admitted by, and that still exist. */
+  /** The levels that a request was admitted by, except deleted ones. */
   #levelsOf({ lease, activities, chain }: OpenLease): readonly KnownLevel[] {
     const isCurrent = chain !== undefined && this.#levels.isCurrent(chain);
     const levels = isCurrent ? chain.levels : levelIdsOf(lease.hold).map((id) => this.#levels.find(id));
@@ -402,7 +401,7 @@ export class Decisions {
     return known;
   }
 
-  /** Lets the hold of a request grow, or not. */
+  /** Grows the hold of a request as far as money allows. */
   grow(growth: Growth): Grant {
     const open = this.#leases.get(growth.requestId);
     const { lease } = open;
@@ -419,7 +418,7 @@ export class Decisions {
     });
     if ('reason' in after) return { granted: false, refusal: after };
     this.#store.journal.grow(after.hold);
-    // Where output is reserved at all, the reservation grows with what the hold covers.
+    // If the request reserves output tokens, the reservation grows with the hold.
     const grownTokens = lease.reservedTokens > hold.inputTokens ? after.hold.outputTokens - hold.outputTokens : 0;
     this.#replace(open, { ...lease, hold: after.hold, reservedTokens: lease.reservedTokens + grownTokens });
     return { granted: true, holdNanos: after.hold.holdNanos, leftNanos: after.leftNanos };
@@ -430,7 +429,7 @@ export class Decisions {
     return {
       at: at({ level, activity }, { key: { id: hold.keyId } }),
       spendLimitNanos: level.spendLimitNanos,
-      // The hold counts in the month of its admission, which may be over.
+      // The hold counts in the month of admission, which may have ended.
       chargedNanos: isCurrent ? level.chargedNanos : this.#store.journal.chargedInMonth(level.id, month),
       heldNanos: activity.heldIn(month),
       budgets: level.budgets?.roomsOf(hold.admittedAtMs, activity, this.#clock.wallMs()) ?? [],
@@ -450,10 +449,10 @@ export class Decisions {
 
 /** A level that still exists. */
 type KnownLevel = LevelFacts & { readonly level: Level };
-/** What an admission depends on, and the levels as they are kept. */
+/** The state that an admission depends on, with the cached levels. */
 type ChainFacts = AdmissionFacts & { readonly chain: Chain };
 
-/** What is decided on of a request to admit, where its key is known. */
+/** A request for admission with a known key. */
 export type AskedRequest = Omit<AdmissionRequest, 'keyHash'>;
 
 const UNKNOWN_KEY = { reason: 'unknown_key' } as const;

@@ -1,4 +1,4 @@
-/** What admission would say of a request, and the figures that it would decide by. Changes nothing. Pure. */
+/** Forecasts admission for a request, with the figures that the decision depends on. Changes no state. Pure. */
 import { type BudgetSpend, calendarPeriod, periodOf } from '../../core/budgets.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { KeyRecord } from '../../state/keys.ts';
@@ -7,9 +7,7 @@ import type { AdmissionForecast, AdmissionQuestion, LevelStanding } from '../led
 import { Activity } from './activity.ts';
 import { type AdmissionFacts, allowlistOf, type LevelFacts, refusalForState, refusalOf } from './admission.ts';
 
-/**
- * `factsFor`: of a request of the key with this end user; undefined where there is no such key.
- */
+/** `factsFor`: the facts for a request of the key with this end user; undefined for an unknown key. */
 export function forecastOf(
   { requests }: AdmissionQuestion,
   factsFor: (user: string | undefined) => AdmissionFacts | undefined,
@@ -51,7 +49,7 @@ function standingOf({ level, activity }: LevelFacts, { month, wallMs, nowMs }: A
   };
 }
 
-/** A level as it is stored, with what it has used. */
+/** A level as stored, with its usage. */
 export interface StoredLevel {
   readonly level: Omit<AdmissionFacts['levels'][number]['level'], 'chargedNanos' | 'budgets'>;
   readonly standing: Standing;
@@ -59,8 +57,8 @@ export interface StoredLevel {
 }
 
 /**
- * What a gateway would know that reads the levels of a request from the state now, from inside out; `nowMs` is any
- * moment of a steady clock.
+ * The facts that a gateway would read from the state now. `stored`: the levels, innermost first; `nowMs`: any moment of
+ * a monotonic clock.
  */
 export function factsOfStanding(
   key: KeyRecord,
@@ -95,7 +93,7 @@ function factsOfLevel({ level, standing, spends }: StoredLevel, { wallMs, nowMs 
   return { level: { ...level, chargedNanos: standing.chargedNanos, budgets }, activity };
 }
 
-/** A day or a week counts the requests that it admitted, the other periods all that are open. */
+/** Day and week budgets count the holds of requests admitted in the period; other budgets count all open holds. */
 function heldOf(spend: BudgetSpend, activity: Activity, wallMs: number): Nanos {
   const { kind } = periodOf(spend);
   if (kind === 'total' || kind === 'sliding') return activity.heldBetween();

@@ -1,4 +1,4 @@
-/** Decides by how much a hold may grow with its stream. Pure. */
+/** Decides how much a hold may grow with its stream. Pure. */
 import { invariant } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { HoldRow } from '../../state/journal.ts';
@@ -6,27 +6,27 @@ import type { AtLevel, Growth, MoneyRefusal } from '../ledger.ts';
 import { type Reached, reachedMonth, refusalFor } from '../spending.ts';
 import type { BudgetRoom } from './level-budgets.ts';
 
-/** What a level leaves for a request. */
+/** The limits and usage of a level, for one request. */
 export interface LevelRoom {
   readonly at: AtLevel;
-  /** Null if it has none. */
+  /** Null for no limit. */
   readonly spendLimitNanos: Nanos | null;
-  /** What it was charged in the month in which the request was admitted, and what its requests of that month hold. */
+  /** Charges in the month of the request's admission, and the holds of requests admitted in that month. */
   readonly chargedNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** In the periods in which the request was admitted. */
+  /** For the periods of the request's admission. */
   readonly budgets: readonly BudgetRoom[];
 }
 
-/** Everything that a growth depends on, at one moment. */
+/** The state that a growth depends on, at one moment. */
 export interface GrowthFacts {
   readonly hold: HoldRow;
-  /** The name of its key, or the id where that no longer exists. */
+  /** The name of its key, or the id of a deleted key. */
   readonly keyName: string;
-  /** Those that it was admitted by, and that still exist. */
+  /** The levels that admitted it, except deleted ones. */
   readonly levels: readonly LevelRoom[];
   readonly balanceNanos: Nanos;
-  /** The sum of all open holds, of all keys. */
+  /** The sum of the open holds of all keys. */
   readonly heldNanos: Nanos;
   readonly creditEnforced: boolean;
 }
@@ -34,11 +34,11 @@ export interface GrowthFacts {
 /** A hold after growing. */
 export interface Grown {
   readonly hold: HoldRow;
-  /** The amount that the limits leave beyond it; undefined without any limit. */
+  /** The amount left by the limits beyond the hold; undefined without any limit. */
   readonly leftNanos: Nanos | undefined;
 }
 
-/** The hold after growing, or why nothing is left to grow from. A free increase is never refused. */
+/** Returns the hold after growing, or the refusal if no money is left. A free increase is never refused. */
 export function grown(growth: Growth, facts: GrowthFacts): Grown | MoneyRefusal {
   const { hold, keyName, levels } = facts;
   const increase = growth.holdNanos - hold.holdNanos;
@@ -61,7 +61,7 @@ export function grown(growth: Growth, facts: GrowthFacts): Grown | MoneyRefusal 
   return { hold: after, leftNanos: leftNanos === undefined ? undefined : leftNanos - granted };
 }
 
-/** What each limit of a level leaves. */
+/** The amount left by each limit of a level. */
 function leftOf({ spendLimitNanos, chargedNanos, heldNanos, budgets }: LevelRoom): Nanos[] {
   const ofBudgets = budgets.map(leftOfBudget);
   return spendLimitNanos === null ? ofBudgets : [spendLimitNanos - chargedNanos - heldNanos, ...ofBudgets];
@@ -71,7 +71,7 @@ function leftOfBudget({ limitNanos, chargedNanos, heldNanos }: BudgetRoom): Nano
   return limitNanos - chargedNanos - heldNanos;
 }
 
-/** The limits of a level that leave nothing. */
+/** The exhausted limits of a level. */
 function spentOf(level: LevelRoom, { admittedAtMs }: HoldRow): (Reached & AtLevel)[] {
   const { at, spendLimitNanos, chargedNanos, heldNanos, budgets } = level;
   const isReached = spendLimitNanos !== null && spendLimitNanos - chargedNanos - heldNanos <= 0n;
@@ -80,7 +80,7 @@ function spentOf(level: LevelRoom, { admittedAtMs }: HoldRow): (Reached & AtLeve
   return (isReached ? [reachedMonth(month), ...reached] : reached).map((limit) => ({ ...limit, ...at }));
 }
 
-/** Undefined of no amounts. */
+/** The smallest amount; undefined for an empty list. */
 function least(amounts: readonly Nanos[]): Nanos | undefined {
   return amounts.reduce<Nanos | undefined>((a, b) => (a === undefined || b < a ? b : a), undefined);
 }

@@ -1,4 +1,4 @@
-/** What a client may do without a request for a completion: be identified, list the models, and count tokens. */
+/** Decides commands other than completions: identifying a client, listing models, and counting tokens. */
 import type { Limits, RateFigures } from '../../core/limits.ts';
 import { type RequestWindow, untouchedFigures } from '../figures.ts';
 import type { AtLevel, Identity, KeyAccount, LevelAccount, ListingAdmission } from '../ledger.ts';
@@ -11,7 +11,7 @@ import {
   waitForListing,
 } from './admission.ts';
 
-/** `facts` are undefined for an unknown client, which is shown the limits `defaults`. */
+/** `facts`: undefined for an unknown client, which gets figures from the limits `defaults`. */
 export function identify(
   facts: AdmissionFacts | undefined,
   defaults: Limits,
@@ -40,8 +40,8 @@ export function identify(
 }
 
 /**
- * Takes an entry of the window of listings where it admits one. `facts` are undefined for an unknown client. `counts` are
- * those in flight that its activity does not know of, where this is one that needs a slot.
+ * Admits a listing and adds it to the window of listings, or refuses it. `facts`: undefined for an unknown client.
+ * `counts`: for a token count, which needs a slot, the counts in flight missing from its activity.
  */
 export function admitListing(
   facts: AdmissionFacts | undefined,
@@ -68,7 +68,7 @@ export function admitListing(
   return { kind: 'admitted', keyId: key.id, ...terms, account, figures: figures() };
 }
 
-/** Of requests and of tokens the level that has the least left; of equals the innermost. */
+/** The figures of the level with the least left, separately for requests and for tokens; of equal levels the innermost. */
 export function figuresOf(
   name: RequestWindow,
   { levels, nowMs }: Pick<AdmissionFacts, 'levels' | 'nowMs'>,
@@ -77,7 +77,7 @@ export function figuresOf(
   let figures = first.activity.figures(name, first.level.limits, nowMs);
   for (const { level, activity } of outer) {
     const { rpm, tpm } = level.limits;
-    // Nothing can be less than nothing, which a limit that was lowered leaves as well.
+    // Zero cannot be undercut. A lowered limit leaves a negative amount, which also counts as zero.
     const { remainingRequests, remainingTokens } = figures;
     if (remainingRequests > 0 && rpm - activity[name].total(nowMs) < remainingRequests) {
       figures = { ...figures, ...activity.requestFigures(name, level.limits, nowMs) };
@@ -89,7 +89,7 @@ export function figuresOf(
   return figures;
 }
 
-/** Listings are a matter of the key alone. */
+/** Only the key itself limits listings. */
 function figuresOfListings(facts: AdmissionFacts): RateFigures {
   const { level, activity } = own(facts);
   return activity.figures('listings', level.limits, facts.nowMs);
@@ -126,7 +126,7 @@ function levelOf({ level }: AtLevel): AtLevel {
   return level === undefined ? {} : { level };
 }
 
-/** The key itself among its levels. */
+/** The level of the key itself. */
 function own({ key, levels }: AdmissionFacts): LevelFacts {
   return levels.find(({ level }) => level.id === key.id) as LevelFacts;
 }

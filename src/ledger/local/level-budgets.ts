@@ -1,4 +1,4 @@
-/** What a cached level has spent of its budgets, kept up to date for a day at most. */
+/** The budgets of a cached level, updated with each charge. Valid for at most a day. */
 import {
   addToStep,
   type Budget,
@@ -14,16 +14,16 @@ import type { BudgetedKey } from '../../state/budgets.ts';
 import type { Activity } from './activity.ts';
 import type { Charges } from './books.ts';
 
-/** What is spent of a budget, and what requests in flight may add to it. */
+/** The charges of a budget, and the open holds that may still add to them. */
 export interface BudgetRoom extends BudgetSpend {
   readonly heldNanos: Nanos;
 }
 
-/** A budget whose period began, and ends, at known times: a day, a week, or ever. */
+/** A budget with a fixed period: a day, a week, or all time. */
 interface Fixed {
   readonly kind: 'fixed';
   readonly budget: Budget;
-  /** For the same period at another time; undefined for the total, which has no other. */
+  /** The kind of calendar period; undefined for all time. */
   readonly calendar: 'day' | 'week' | undefined;
   readonly fromMs: number;
   readonly toMs: number;
@@ -34,7 +34,7 @@ interface Sliding {
   readonly kind: 'sliding';
   readonly budget: Budget;
   readonly windowS: number;
-  /** What was charged, by the beginning of each step. Some may have left. */
+  /** Charges by the start of each step. May contain expired steps. */
   readonly steps: Map<number, Nanos>;
 }
 
@@ -43,7 +43,7 @@ export class LevelBudgets {
   readonly #source: Charges;
   readonly #entries: readonly (Fixed | Sliding)[];
 
-  /** Undefined for a level without budgets, which has nothing to keep. */
+  /** Returns undefined for a level without budgets. */
   static read(level: BudgetedKey, source: Charges, wallMs: number): LevelBudgets | undefined {
     return level.budgets.length === 0 ? undefined : new LevelBudgets(level, source, wallMs);
   }
@@ -54,7 +54,7 @@ export class LevelBudgets {
     this.#entries = budgets.map((budget) => entryOf(budget, id, source, wallMs));
   }
 
-  /** Counts the charge for a request: by its admission, and in sliding windows from its end. */
+  /** Adds a charge: to fixed periods by the time of admission, to sliding windows by the time of settlement. */
   add(admittedAtMs: number, settledAtMs: number, nanos: Nanos): void {
     for (const entry of this.#entries) {
       if (entry.kind === 'sliding') {
@@ -63,17 +63,17 @@ export class LevelBudgets {
     }
   }
 
-  /** What counts now. */
+  /** The current charges. */
   spends(wallMs: number): readonly BudgetSpend[] {
     return this.#entries.map((entry) => spendOf(entry, wallMs));
   }
 
-  /** What counts now, with the holds of the level's open requests. */
+  /** The current charges, with the open holds of the level. */
   rooms(activity: Activity, wallMs: number): readonly BudgetRoom[] {
     return this.#entries.map((entry) => ({ ...spendOf(entry, wallMs), heldNanos: heldOf(entry, activity) }));
   }
 
-  /** The same for a request that was admitted then: in the day and week of its admission, also when they are over. */
+  /** Like `rooms`, but for the day and week of a request's admission, even if they have ended. */
   roomsOf(admittedAtMs: number, activity: Activity, wallMs: number): readonly BudgetRoom[] {
     return this.#entries.map((entry) => {
       if (entry.kind === 'sliding' || entry.calendar === undefined || isWithin(entry, admittedAtMs)) {
@@ -85,7 +85,7 @@ export class LevelBudgets {
   }
 }
 
-/** An open request counts in a sliding window however old it is: its cost is not known yet. */
+/** A sliding window includes all open holds, however old: their charges will count from the settlement. */
 function heldOf(entry: Fixed | Sliding, activity: Activity): Nanos {
   return entry.kind === 'sliding' ? activity.heldBetween() : activity.heldBetween(entry.fromMs, entry.toMs);
 }

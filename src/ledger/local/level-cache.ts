@@ -1,4 +1,4 @@
-/** A cache of levels as they are stored, valid until another process commits: keys, groups and end users. */
+/** A cache of stored levels (keys, groups and end users), valid until another process commits. */
 
 import { type Clock, utcDay, utcMonth } from '../../core/clock.ts';
 import { invariant } from '../../core/invariant.ts';
@@ -19,57 +19,57 @@ import type { Lease } from './activity.ts';
 import type { Books } from './books.ts';
 import { LevelBudgets } from './level-budgets.ts';
 
-/** What bounds requests: its terms, and what it was charged this month. */
+/** The limits of a key, group or end user, and its charges of this month. */
 export interface Level {
   readonly id: string;
   readonly name: LevelName;
   readonly state: KeyState;
-  /** Null for never, and for what is no key. */
+  /** Null for never, and for groups and end users. */
   readonly expiresAtMs: number | null;
   readonly allowlist: readonly string[] | null;
   readonly requiresUser: boolean;
-  /** Infinite where there is none. */
+  /** Infinite without a limit. */
   readonly limits: Limits;
   readonly spendLimitNanos: Nanos | null;
   readonly month: string;
-  /** This month; of an end user only where a spend limit asks for it. */
+  /** Charges of this month; for an end user only if it has a spend limit. */
   chargedNanos: Nanos;
-  /** Undefined for one that has none. */
+  /** Undefined without budgets. */
   readonly budgets: LevelBudgets | undefined;
 }
 
 /** A key or a group. */
 interface OwnerLevel extends Level {
   readonly record: Owner;
-  /** Where it is in; null for nowhere. */
+  /** The parent key or group; null for neither. */
   readonly outerId: string | null;
-  /** What its end users may do; undefined if they are no levels. */
+  /** The limits of its end users; undefined if end users have no limits here. */
   readonly ofUsers: LevelTerms | undefined;
 }
 
 export interface KeyLevel extends OwnerLevel {
   readonly record: KeyRecord;
-  /** Of requests that name nobody; undefined until the first of them. */
+  /** The chain for requests without an end user; undefined until the first. */
   chain: Chain | undefined;
-  /** Of those that name an end user who is a level. */
+  /** The chains for requests with a limited end user. */
   readonly chainsOfUsers: Map<string, Chain>;
 }
 
-/** What bounds a request of a key. */
+/** The levels that limit a request of a key. */
 export interface Chain {
-  /** From inside out. */
+  /** Innermost first. */
   readonly levels: readonly Level[];
-  /** The ids of all but the key, in the same order; undefined if there are none. */
+  /** The ids of all levels except the key, in the same order; undefined if the key is the only level. */
   readonly outerIds: readonly string[] | undefined;
-  /** The names of the groups among them; undefined if there are none. */
+  /** The names of the groups; undefined without groups. */
   readonly groups: readonly string[] | undefined;
-  /** Whether it is another one if the request names an end user, or another of them. */
+  /** Whether the chain depends on the request's end user. */
   readonly hasUsers: boolean;
-  /** Of the cache that all its levels are in; undefined if one was not there any more. */
+  /** The generation of the cache that contains all its levels; undefined if one was already dropped. */
   readonly generation: number | undefined;
 }
 
-/** Counts the charge of a request that was settled then. */
+/** Adds the charge of a request settled at `settledAtMs`. */
 export function charge(level: Level, { month, hold }: Lease, settledAtMs: number, nanos: Nanos): void {
   if (level.month === month) level.chargedNanos += nanos;
   level.budgets?.add(hold.admittedAtMs, settledAtMs, nanos);
@@ -79,9 +79,9 @@ function kindOf(ownerId: string): 'key' | 'group' {
   return ownerId.startsWith(GROUP_ID) ? 'group' : 'key';
 }
 
-/** When so many levels and chains of end users are cached, the cache is cleared. Each takes about 1 KB. */
+/** Maximum number of cached levels and end-user chains, about 1 KB each. The cache is cleared when it is full. */
 const MOST_CACHED = 100_000;
-/** Runs inside of one another, and groups. More is a circle. */
+/** Maximum depth of nested runs and groups. A deeper chain is a cycle. */
 const MOST_OUTER = 1_000;
 export const NO_LIMITS: Limits = {
   rpm: Number.POSITIVE_INFINITY,
@@ -97,9 +97,9 @@ export class LevelCache {
   readonly #byHash = new Map<string, KeyLevel>();
   readonly #byId = new Map<string, Level>();
   #cached = 0;
-  /** Of the day of what is cached: with it months end, and most budgets. */
+  /** The day of the cached levels. Months and most budget periods end with a day, so the cache is cleared daily. */
   #day = '';
-  /** How often the cache was cleared. */
+  /** Number of times that the cache was cleared. */
   #generation = 0;
 
   constructor(store: Books, defaults: Limits, clock: Clock) {
@@ -108,10 +108,7 @@ export class LevelCache {
     this.#clock = clock;
   }
 
-  /**
-   * The key with that hash. An unknown hash is not cached, since its key may be created at any
-   * moment.
-   */
+  /** Returns the key with this hash. Unknown hashes are not cached, because their keys may be created at any moment. */
   byHash(hash: string): KeyLevel | undefined {
     this.#turnDay();
     const cached = this.#byHash.get(hash);
@@ -131,7 +128,7 @@ export class LevelCache {
     return record && this.#keep(this.#keyOf(record));
   }
 
-  /** The level with that id. Undefined where there is none any more: then it bounds nothing. */
+  /** Returns the level with this id; undefined if it was deleted and so limits no requests. */
   find(id: string): Level | undefined {
     this.#turnDay();
     const user = ownerOf(id);
@@ -140,7 +137,7 @@ export class LevelCache {
     return owner?.ofUsers && this.#user(id, owner, owner.ofUsers, userStoredAs(user.stored));
   }
 
-  /** The levels of a request of a key. */
+  /** Returns the levels of a request. */
   chainOf(key: KeyLevel, user: string | undefined): Chain {
     key.chain ??= this.#chainOf(key, undefined);
     if (user === undefined || !key.chain.hasUsers) return key.chain;
@@ -153,14 +150,14 @@ export class LevelCache {
     return chain;
   }
 
-  /** Whether the levels of a chain are those that are cached. */
+  /** Whether all levels of a chain are still the cached ones. */
   isCurrent({ generation }: Chain): boolean {
     this.#turnDay();
     return generation === this.#generation;
   }
 
   #chainOf(key: KeyLevel, user: string | undefined): Chain {
-    // Before others are read, which may clear the cache.
+    // Determined first: reading other levels may clear the cache.
     const generation = this.#byId.get(key.id) === key ? this.#generation : undefined;
     const levels: Level[] = [];
     let hasUsers = false;
@@ -178,7 +175,7 @@ export class LevelCache {
     return { levels, outerIds: someOf(outerIds), groups: someOf(groups), hasUsers, generation };
   }
 
-  /** Changes the limits of keys that have none of their own. */
+  /** Changes the default limits of keys. */
   configure(defaults: Limits): void {
     this.#defaults = defaults;
     this.clear();

@@ -1,4 +1,7 @@
-/** The engine of a ledger that has its state file to itself: it decides in memory, and writes each batch in one transaction. */
+/**
+ * The engine for a state file that only this process decides on: it decides in memory, and writes each batch in one
+ * transaction.
+ */
 
 import { CLOCK_STEP_MS, type Clock, machineMs, systemClock } from '../../core/clock.ts';
 import { UserError } from '../../core/errors.ts';
@@ -16,7 +19,7 @@ import { Decisions } from './decisions.ts';
 import { settleOpenHolds } from './recovery.ts';
 import { WINDOW_MS } from './window.ts';
 
-/** The number of batches between two checks of the size of the store's log. */
+/** Number of batches between two checks of the WAL's size. */
 const BATCHES_PER_LOG_CHECK = 20;
 
 export class LocalEngine implements Engine {
@@ -26,7 +29,7 @@ export class LocalEngine implements Engine {
   readonly #clock: BatchClock;
   readonly #refusals = new RefusalCounts();
   readonly #decisions: Decisions;
-  /** The latest time by the wall clock. */
+  /** The latest wall-clock time seen. */
   #latestMs = Number.NEGATIVE_INFINITY;
   #batches = 0;
 
@@ -48,7 +51,7 @@ export class LocalEngine implements Engine {
     return this.#decisions.handOver(nowMs);
   }
 
-  /** Throws an InvariantError if the requests that are handed over are not those that are open in the file. */
+  /** Throws an InvariantError if the handed-over requests differ from the open requests in the file. */
   adopt(handover: EngineHandover, nowMs = machineMs()): LedgerSummary {
     const stored = new Set(this.#store.journal.openHolds().map(({ requestId }) => requestId));
     invariant(
@@ -61,8 +64,8 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * If it throws, nothing has changed, in the file or in memory. Throws an InvariantError for an invalid command, or if the
-   * totals do not agree after the batch.
+   * Decides and writes a batch. On an error, neither the file nor the memory has changed. Throws an InvariantError for
+   * an invalid command, or if the totals disagree after the batch.
    */
   process(commands: readonly Command[], lockWaitMs?: number): Answer[] {
     return this.#clock.during(() => this.#process(commands, lockWaitMs));
@@ -71,7 +74,7 @@ export class LocalEngine implements Engine {
   #process(commands: readonly Command[], lockWaitMs: number | undefined): Answer[] {
     const writes = commands.some(isWritten);
     if (writes) this.#store.assertUsable();
-    // First, and outside the transaction: a refusal counts even if the batch fails.
+    // Outside the transaction: a refusal is counted even if the batch fails.
     for (const command of commands) {
       if (command.kind === 'count_refusal') this.#refusals.count(command.refusal, this.#clock.wallMs());
     }
@@ -94,14 +97,14 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * An admission does not wait: its hold is safe from the end of the process, and nothing of its
-   * answer reaches the client before the flush.
+   * Admissions do not wait: a commit protects their holds from the end of the process, and the client gets no byte of
+   * the answer before the flush.
    */
   waitsForFlush({ kind }: Command): boolean {
     return kind === 'settle' || kind === 'grow';
   }
 
-  /** The answer to a stream begins long before its end. */
+  /** A stream sends its first bytes long before its settlement would cause a flush, so its admission is flushed at once. */
   isFlushedAtOnce(command: Command): boolean {
     return command.kind === 'admit' && command.request.stream === true;
   }
@@ -164,7 +167,7 @@ export class LocalEngine implements Engine {
     }
   }
 
-  /** If the clock has come back: as at a start. */
+  /** After the wall clock was set back, moves future charges to the current time, as at a start. */
   #followClock(lockWaitMs: number | undefined): void {
     const wallMs = this.#clock.wallMs();
     const hasComeBack = wallMs < this.#latestMs - CLOCK_STEP_MS;
@@ -186,7 +189,10 @@ export class LocalEngine implements Engine {
   }
 }
 
-/** Loads what `openLocalEngine` needs. Throws a UserError if that would change the tables, which may take minutes. */
+/**
+ * Loads the SQLite library before `openLocalEngine` needs it. Throws a UserError if opening would migrate the tables,
+ * which may take minutes.
+ */
 export function loadLocalEngine(path: string): void {
   LedgerStore.load(path);
 }

@@ -5,11 +5,11 @@ import type { Nanos } from '../../core/money.ts';
 import type { Activity, Lease } from './activity.ts';
 import type { Chain } from './level-cache.ts';
 
-/** A lease, and the activities of its levels, from inside out. */
+/** A lease, and the activities of its levels, innermost first. */
 export interface OpenLease {
   readonly lease: Lease;
   readonly activities: readonly Activity[];
-  /** The levels that it was admitted by; undefined if that was in an earlier process. */
+  /** The levels that admitted it; undefined if an earlier process admitted it. */
   readonly chain: Chain | undefined;
 }
 
@@ -19,7 +19,7 @@ export class OpenLeases {
   /** Commands since the sum was last checked. */
   #unchecked = 0;
 
-  /** How many there are. */
+  /** Number of open leases. */
   get size(): number {
     return this.#byRequest.size;
   }
@@ -41,7 +41,6 @@ export class OpenLeases {
     return open;
   }
 
-  /** All leases. */
   all(): Lease[] {
     return [...this.#byRequest.values()].map(({ lease }) => lease);
   }
@@ -63,7 +62,7 @@ export class OpenLeases {
     this.#heldNanos -= holdNanos;
   }
 
-  /** Puts a changed lease in the place of an open one. Throws an InvariantError if that is not open. */
+  /** Replaces an open lease. Throws an InvariantError if it is not open. */
   replace({ lease: before, ...place }: OpenLease, after: Lease): void {
     for (const activity of place.activities) activity.replace(before, after);
     this.#byRequest.replace(after.hold.requestId, { lease: after, ...place });
@@ -71,8 +70,8 @@ export class OpenLeases {
   }
 
   /**
-   * Throws an InvariantError if the sum is not that of the leases. They are added up once per as
-   * many commands as there are leases, so the cost is O(1) per command.
+   * Throws an InvariantError if the sum differs from the leases. Adds them up once per as many commands as there are
+   * leases, so the amortized cost is O(1) per command.
    */
   checkSum(commands: number): void {
     this.#unchecked += commands;

@@ -17,7 +17,7 @@ const INTERRUPTED = {
   },
 } as const;
 
-/** The end of a request whose process has ended before it. */
+/** The settlement of a request whose process ended first: the full hold is charged. */
 export function chargedAsHeld({
   requestId,
   inputTokens,

@@ -10,23 +10,23 @@ export interface Leaving {
   readonly weight: number;
 }
 
-/** The entries of a window, the oldest first. */
+/** The entries of a window, oldest first. */
 export interface WindowEntries {
   readonly times: readonly number[];
-  /** Not in typed arrays: what is read from those, a window would keep as doubles, in a third more memory. */
+  /** A plain array: a window would store values read from a typed array as doubles, which takes a third more memory. */
   readonly weights: readonly number[];
 }
 
 const FIRST_CAPACITY = 1;
-/** Most levels that are in memory never use all of their windows. */
+/** Shared by unused windows: most levels never use all of theirs. */
 const NOTHING: number[] = [];
 
 /**
- * A ring buffer of entries in order of time. An entry added at t counts at every moment before t +
- * 60 s. The ring grows to as many entries as the limit admits in a minute, at 16 bytes each.
+ * A ring buffer of entries in order of time. An entry added at t counts at every moment before t + 60 s. The ring grows
+ * to the number of entries that the limit admits in a minute, at 16 bytes each.
  */
 export class SlidingWindow {
-  /** Time and weight in turn. In an array of V8's own a short ring takes a third of two typed ones. */
+  /** Times and weights alternate. A short plain array takes a third of the memory of two typed arrays. */
   #ring = NOTHING;
   #capacity = 0;
   #head = 0;
@@ -43,7 +43,7 @@ export class SlidingWindow {
     return this.#total;
   }
 
-  /** Adds an entry. `nowMs` must not be before that of an earlier entry. */
+  /** Adds an entry. `nowMs` must not precede an earlier entry. */
   add(nowMs: number, weight: number): void {
     if (this.#size === this.#capacity) this.#grow();
     const index = this.#indexOf(this.#size);
@@ -60,9 +60,9 @@ export class SlidingWindow {
     this.#size--;
   }
 
-  /** Takes a weight back that was added then, if it has not left. */
+  /** Removes a weight added at `atMs`, unless it has already left. */
   take(atMs: number, weight: number): void {
-    // It may be spread over several entries, after others were taken back of the same moment.
+    // The weight may be spread over several entries, if earlier removals took part of an entry of the same moment.
     let left = weight;
     this.#replace((time, before) => {
       const taken = time === atMs ? Math.min(left, before) : 0;
@@ -71,7 +71,7 @@ export class SlidingWindow {
     });
   }
 
-  /** Dates now what is dated after it. */
+  /** After the clock was set back: moves future entries to `nowMs`. */
   followClock(nowMs: number): void {
     if (this.#size > 0 && this.#timeAt(this.#size - 1) > nowMs) {
       this.#replace((time, weight) => [Math.min(time, nowMs), weight]);
@@ -83,7 +83,7 @@ export class SlidingWindow {
     return this.#size === 0 ? undefined : this.#timeAt(this.#size - 1) + WINDOW_MS;
   }
 
-  /** Whether all entries have left by then. */
+  /** Whether all entries have left by `nowMs`. */
   isEmpty(nowMs: number): boolean {
     return this.#size === 0 || this.#timeAt(this.#size - 1) + WINDOW_MS <= nowMs;
   }
@@ -93,13 +93,13 @@ export class SlidingWindow {
     for (let i = 0; i < this.#size; i++) yield { atMs: this.#timeAt(i) + WINDOW_MS, weight: this.#weightAt(i) };
   }
 
-  /** Its entries, with their times moved by `shiftMs`. */
+  /** Returns the entries, with times moved by `shiftMs`. */
   handOver(shiftMs: number): WindowEntries {
     const times = Array.from({ length: this.#size }, (_, i) => this.#timeAt(i) + shiftMs);
     return { times, weights: Array.from({ length: this.#size }, (_, i) => this.#weightAt(i)) };
   }
 
-  /** Adds the entries of another window, with their times moved by `shiftMs`. */
+  /** Adds the entries of another window, with times moved by `shiftMs`. */
   adopt({ times, weights }: WindowEntries, shiftMs: number): void {
     for (const [i, time] of times.entries()) this.add(time + shiftMs, weights[i] as number);
   }
@@ -139,8 +139,8 @@ export class SlidingWindow {
 }
 
 /**
- * When a weight of at least `need` has left, from two sources that are each in order of time.
- * Infinity if never.
+ * The time at which a weight of at least `need` has left, from two sources in order of time. Infinity if the sources
+ * hold less.
  */
 export function timeUntilFreed(need: number, first: Iterable<Leaving>, second: Iterable<Leaving>): number {
   const sources = [first[Symbol.iterator](), second[Symbol.iterator]()];
@@ -165,9 +165,8 @@ function leavingAt(head: IteratorResult<Leaving> | undefined): number {
 
 const WINDOW_S = WINDOW_MS / 1000;
 
-/** Whole seconds from now until then, rounded up, from 1 to 60. */
+/** Whole seconds between two times, rounded up, from 1 to 60. */
 export function secondsUntil(thenMs: number, nowMs: number): number {
-  // Nothing stays longer than the window. The difference of two sums may be a rounding error more
-  // than that, which would make it 61 seconds.
+  // An entry stays for at most 60 seconds. Rounding errors of the times could give 61.
   return Math.min(WINDOW_S, Math.max(1, Math.ceil((thenMs - nowMs) / 1000)));
 }

@@ -1,7 +1,7 @@
 /**
- * What a gateway that begins to follow the log has in memory before the tail: the entries of which is not recorded how
- * they were decided. What these have written to the tables is taken back, and then they are decided as whoever asked them
- * has decided them. Pure.
+ * Computes the state before the tail of the log: the entries whose decisions are not recorded yet. A starting gateway
+ * reads the tables, which already contain the effects of these entries. It undoes the effects, last entry first, and
+ * then decides the entries again in order, as every other gateway did. Pure.
  */
 import { utcMonth } from '../../core/clock.ts';
 import { levelIdsOf } from '../../state/levels.ts';
@@ -12,19 +12,19 @@ import type { WindowEntries } from '../local/window.ts';
 import { decode, type EntryCommands, endOf, NonsenseError } from './entry.ts';
 import type { Facts, FactsRow } from './facts.ts';
 
-/** What the database writes into the log of its own. */
+/** A log entry written by the database itself. */
 export interface Change {
-  /** In nanos, after it. */
+  /** The balance after the change, in nanodollars. */
   readonly balance: string;
-  /** What it has added to that. */
+  /** The amount added by the change. */
   readonly added?: string;
-  /** All requests of this gateway were charged as held. */
+  /** The gateway whose requests were all charged as held. */
   readonly reaped?: number;
   readonly clock?: boolean;
-  /** The number of the rules that are in force from here on, and that of those before. */
+  /** The version of the admission rules from this entry on, and the version before. */
   readonly rules?: number;
   readonly before?: number;
-  /** A request of the key was settled after that. */
+  /** A settlement that arrived after the request was charged as held. */
   readonly late?: readonly [
     keyId: string,
     tokens: number,
@@ -37,16 +37,16 @@ export interface Change {
 
 type Windows = Pick<Rebuilt, 'holds' | 'recent' | 'listings'>;
 
-/** As of just before the first entry of the tail; with none, as of the last entry. */
+/** The state just before the first entry of the tail; with an empty tail, after the last entry. */
 export interface Beginning extends Windows {
   readonly seq: bigint;
   readonly atUs: bigint;
   readonly rules: number;
-  /** What has to be written, by gateway. */
+  /** The pending effects by gateway. */
   readonly unwritten: ReadonlyMap<number, Decided & { readonly atUs: bigint }>;
 }
 
-/** Takes back in `facts`, too, what the tail has changed. */
+/** Also undoes the tail's changes in `facts`. */
 export function beginningOf(rebuilt: Rebuilt, facts: Facts): Beginning {
   const [first] = rebuilt.tail;
   const before = new BeforeTail(rebuilt, facts);
@@ -67,7 +67,7 @@ export function beginningOf(rebuilt: Rebuilt, facts: Facts): Beginning {
   };
 }
 
-/** What is read of the tables, while the tail is taken back, its last entry first. */
+/** Undoes the entries of the tail, last entry first, in the state read from the tables. */
 class BeforeTail {
   readonly #facts: Facts;
   readonly #holds: Map<string, OpenHold>;
@@ -93,7 +93,8 @@ class BeforeTail {
   takeBack([seq, atUs, nodeId, commands]: EntryRow, stored: FactsRow[] | null): void {
     if (nodeId === 0) this.#takeBackChange(commands as Change, atUs, stored);
     const asked = nodeId === 0 || commands === null ? NOTHING_ASKED : soundlyDecoded(commands);
-    // Nonsense decides nothing, but what it has ended is ended.
+    // A malformed entry is not undone: replaying it changes no state, so requests that the database ended with it must
+    // stay ended.
     if (asked === undefined) return;
     for (const { said, ...hold } of this.#ended.get(BigInt(seq)) ?? []) {
       const { usage, costNanos, reservedTokens, hasSlot } = endOf(said);
@@ -144,7 +145,7 @@ function soundlyDecoded(commands: unknown): EntryCommands | undefined {
   }
 }
 
-/** What was decided on an entry, as it is recorded. */
+/** Reconstructs the effects of an entry from its recorded decisions. */
 function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten, facts: Facts): Decided {
   const { growths = [], questions = [] } = soundlyDecoded(commands) ?? {};
   const decided = typeof recorded === 'string' ? recorded : ';';
@@ -175,10 +176,10 @@ function decidedOf({ seq, atUs, commands, decided: recorded }: Unwritten, facts:
   };
 }
 
-/** What a growth came to, among the signs of a `Replica`. */
+/** A granted growth in the decisions encoded by `Replica`. */
 const GROWN = /^(\d+)\/(\d+)\/(\d+)$/;
 
-/** Listings at one moment. */
+/** Counts the listings per key at one moment. */
 export function listedIn(keyIds: readonly string[], atUs: bigint): Listed[] {
   const listings = Map.groupBy(keyIds, (keyId) => keyId);
   return [...listings].map(([keyId, each]) => ({ keyId, atUs, listings: each.length }));
@@ -201,7 +202,7 @@ function chargedOf({ keyId, admittedUs, levels }: Pick<DecidedHold, 'keyId' | 'a
   return { keyId, levels, admittedAtMs: Number(admittedUs) / 1_000 };
 }
 
-/** The windows and the open requests as a process hands them over to the next, by the clock of the log. */
+/** Converts the state to the form of a handover between processes, with the times of the log. */
 export function handoverOf({ holds, recent, listings }: Windows, facts: Facts): EngineHandover {
   const windows = new Map<string, Record<'requests' | 'tokens' | 'listings', [atMs: number, weight: number][]>>();
   const of = (keyId: string) => {

@@ -1,21 +1,21 @@
 /**
- * Notices when the clock of the database steps ahead, by the clock of this process, which never
- * jumps. After a step, requests of the last minute would leave the windows too early.
+ * Detects forward steps of the database's clock by comparison with the monotonic clock of this process. After a step,
+ * the requests of the last minute would leave the windows too early.
  */
 import { CLOCK_STEP_MS } from '../../core/clock.ts';
 import { WINDOW_MS } from '../local/window.ts';
 
-/** How much two clocks may drift apart that run true. NTP slews by half of it at most. */
+/** Maximum drift between two correct clocks. NTP slews by at most half of it. */
 const DRIFT = 0.001;
 
 export class ClockGuard {
-  /** The database's time of the last decision, and when that was asked for at the earliest. */
+  /** The database's time of the last decision, and the time at which this process sent the batch. */
   #last: { readonly us: bigint; readonly sentMs: number } | undefined;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The latest time that the database's clock can show when a batch arrives that is sent now, in
-   * microseconds; null if nothing is known.
+   * The latest time that the database's clock can show when a batch sent at `nowMs` arrives, in microseconds; null
+   * before the first decision.
    */
   latestUs(nowMs: number): bigint | null {
     if (this.#last === undefined) return null;
@@ -24,20 +24,20 @@ export class ClockGuard {
   }
 
   /**
-   * Whether the database's clock has stepped ahead, if it showed `us` when a batch arrived that has
-   * been answered by now. Without a step, such a batch was on its way for long.
+   * Whether the database's clock has stepped ahead, given the time `us` that it showed on arrival of a batch answered
+   * by `nowMs`. Otherwise the batch was only slow.
    */
   isStep(us: bigint, nowMs: number): boolean {
     const latestUs = this.latestUs(nowMs);
     return latestUs !== null && us > latestUs;
   }
 
-  /** A batch that was sent then has been decided at this time of the database. */
+  /** Records the database's time `us` of the decision on a batch sent at `sentMs`. */
   saw(us: bigint, sentMs: number): void {
     this.#last = { us, sentMs };
   }
 
-  /** The clock has stepped: nothing is admitted until all that was admitted before has left the windows. */
+  /** Closes admission after a step, until every earlier admission has left the windows. */
   close(nowMs: number): void {
     if (!this.isClosed(nowMs)) this.#closedUntilMs = nowMs + WINDOW_MS;
     this.#last = undefined;

@@ -1,4 +1,7 @@
-/** A short sum over numbers, in their order: two that differ have the same one once in four billion times. Pure. */
+/**
+ * A 32-bit checksum over a sequence of numbers. Two different sequences collide with a probability of one in four
+ * billion. Pure.
+ */
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -8,7 +11,7 @@ const WORD = 2 ** 32;
 export class Digest {
   #sum = OFFSET;
 
-  /** Whole numbers, by the lower 64 bits. */
+  /** Adds integers by their lower 64 bits. */
   add(...values: readonly (number | bigint)[]): void {
     for (const value of values) {
       const number = Number(value);

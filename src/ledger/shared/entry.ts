@@ -1,4 +1,4 @@
-/** What a gateway asks for in one entry of the log, as JSON, and back. Pure. */
+/** Encodes the commands of a gateway as the JSON of one log entry, and decodes them. Pure. */
 import { InvariantError } from '../../core/invariant.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -6,32 +6,32 @@ import { ownerOf, userId, userStoredAs } from '../../state/levels.ts';
 import type { DecidedHold } from '../../state/postgres/batch.ts';
 import type { AdmissionRequest, Growth, LedgerSettings } from '../ledger.ts';
 
-/** The settings that decisions depend on. Each gateway has its own. */
+/** The settings that decisions depend on. They may differ between gateways, so each entry contains them. */
 export type Tier = Pick<LedgerSettings, 'rpm' | 'tpm' | 'concurrency' | 'modelsRpm' | 'creditEnforced'>;
 
-/** A request to admit, or a listing, by the id of its key. */
+/** A request for admission, or a listing, with the id of its key. */
 export type Question =
   | {
       readonly kind: 'admit';
       readonly keyId: string;
       readonly request: Omit<AdmissionRequest, 'keyHash' | 'fallbacks'>;
     }
-  /** `counts`: those of its gateway that are in flight, where this is a count and needs a slot. */
+  /** `counts`: the gateway's token counts in flight, if this is a token count and needs a slot; otherwise undefined. */
   | { readonly kind: 'listing'; readonly keyId: string; readonly counts: number | undefined };
 
-/** What the journal does not keep of a request in flight. */
+/** Parts of a reservation missing from the journal. */
 export type Reserved = Pick<DecidedHold, 'reservedTokens' | 'hasSlot'>;
 
-/** How a request has ended, of which the log has only what decisions depend on, and what it had reserved until then. */
+/** A settlement with the reservation that it ends. The log contains only the fields that decisions depend on. */
 export type End = Settlement & Reserved;
 
-/** What is decided in this order. */
+/** The commands of an entry, in the order of their decisions. */
 export interface EntryCommands {
   readonly tier: Tier;
   readonly ends: readonly End[];
-  /** Requests that had their slot until then. */
+  /** The requests that give up their slots. */
   readonly freed: readonly string[];
-  /** As they were. */
+  /** Holds of admissions to release. */
   readonly givenBack: readonly DecidedHold[];
   readonly growths: readonly Growth[];
   readonly questions: readonly Question[];
@@ -71,13 +71,16 @@ type Asked =
       hold: string,
       price?: string,
     ]
-  /** -1 needs no slot. */
+  /** A listing: -1 for a list of models, which needs no slot. */
   | readonly [key: number, counts: number];
 
-/** As it is in the log: short, since every gateway reads it. The database reads the ids of `k`, `s` and `b`. */
+/**
+ * The entry as stored. Names are short because every gateway reads every entry. The database itself reads the ids in
+ * `k`, `s` and `b`.
+ */
 interface EntryJson {
   readonly t: readonly number[];
-  /** Who asks: the ids of keys, and of their end users where they are named. */
+  /** The ids of keys; for a named end user, the id of the user. */
   readonly k?: readonly string[];
   readonly s?: readonly EndJson[];
   readonly f?: readonly string[];
@@ -132,10 +135,10 @@ function asked(question: Question, key: number): Asked {
   return price === undefined ? [key, ...values] : [key, ...values, price];
 }
 
-/** No gateway asks this: whoever may write to the log has written something else. */
+/** A malformed entry: a client with write access to the log has inserted something that a correct gateway never sends. */
 export class NonsenseError extends InvariantError {}
 
-/** Throws a NonsenseError for everything but what `encode` returns. */
+/** Throws a NonsenseError for any value that `encode` cannot return. */
 export function decode(json: unknown): EntryCommands {
   const { t, k, s, f, b, g, a } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
   const [rpm, tpm, concurrency, modelsRpm, credit] = listOf(t).map(amount) as [number, number, number, number, number];
@@ -153,18 +156,18 @@ export function decode(json: unknown): EntryCommands {
   };
 }
 
-/** The end user whom a question is for. */
+/** The end user of a question. */
 export function userIn(question: Question): string | undefined {
   return question.kind === 'admit' ? question.request.user : undefined;
 }
 
-/** The id of the key of a question, or of its end user where that is named. */
+/** The id of the end user of a question if named, otherwise of its key. */
 function askerOf(question: Question): string {
   const user = userIn(question);
   return user === undefined ? question.keyId : userId(question.keyId, user);
 }
 
-/** How an entry says that a request has ended; of one that it has charged as held, what was held. */
+/** Decodes a settlement. For a request charged as held, it contains the held amounts. */
 export function endOf(json: unknown): End {
   const [requestId, prompt, completion, cost, reserved, slot] = listOf(json);
   return {
@@ -197,7 +200,7 @@ function holdOf(json: unknown): DecidedHold {
   };
 }
 
-/** A key, and its end user where that is named. */
+/** A key, and its end user if named. */
 interface Asker {
   readonly keyId: string;
   readonly user: string | undefined;
@@ -230,9 +233,9 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : nonsense(value);
 }
 
-/** The indexes of the database take no more than 2,704. */
+/** Maximum length of a text. PostgreSQL limits an index entry to 2,704 bytes. */
 const MOST_TEXT_BYTES = 2_000;
-/** What a unit of a string takes in UTF-8 at most: no need to count the bytes of short ones. */
+/** Maximum UTF-8 bytes per UTF-16 unit. Short strings pass without counting their bytes. */
 const MOST_UNIT_BYTES = 3;
 
 function text(value: unknown): string {
@@ -245,7 +248,7 @@ function amount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : nonsense(value);
 }
 
-/** The database has integers of 63 bits. */
+/** Fits a 64-bit integer column. */
 const NANOS = /^\d{1,18}$/;
 
 function nanos(value: unknown): Nanos {

@@ -1,4 +1,4 @@
-/** What is stored of the levels that have been used lately, as of the last entry of the log that this gateway has followed. */
+/** A cache of stored facts about recently used levels, as of the last log entry that this gateway applied. */
 import { addToStep, stepOf, windowSOf } from '../../core/budgets.ts';
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -9,12 +9,12 @@ import { type GroupRecord, isKeyId, levelIdsOf, ownerOf, type UserRecord, userId
 import { groupOf, keyOf, type Row, userOf } from '../../state/rows.ts';
 import type { Books } from '../local/books.ts';
 
-/** As the database answers with them. Amounts are text, and so are lists of the record. */
+/** The facts of a level as the database returns them. Amounts are strings, and lists in the record are JSON strings. */
 export interface FactsRow {
   readonly id: string;
-  /** Of a key. Nobody needs it here: gateways ask by ids. */
+  /** Set for keys only. Unused: gateways look up levels by id. */
   readonly hash: string | null;
-  /** Null for an end user who has nothing of their own. */
+  /** Null for an end user without limits of their own. */
   readonly record: Readonly<Record<string, unknown>> | null;
   readonly months: Readonly<Record<string, string>> | null;
   readonly days: Readonly<Record<string, string>> | null;
@@ -22,22 +22,22 @@ export interface FactsRow {
   readonly steps: readonly (readonly [windowS: number, atMs: number, nanos: string])[] | null;
 }
 
-/** Amounts by month or day. An object takes a quarter of a Map, and most have one entry or none. */
+/** Amounts by month or day. A plain object takes a quarter of the memory of a Map, and most have at most one entry. */
 type ByPeriod = Record<string, Nanos>;
 
-/** Of all that have none. Stays empty. */
+/** Shared by all levels without amounts. Frozen. */
 const NO_SUMS: ByPeriod = Object.freeze({});
 
-/** What a level was charged. */
+/** The charges of a level. */
 interface Sums {
   months: ByPeriod;
   days: ByPeriod;
   ever: Nanos;
-  /** By the lengths of its sliding windows in seconds; undefined until there is one. */
+  /** Steps by window length in seconds; undefined until the first charge in a sliding window. */
   steps: Map<number, Map<number, Nanos>> | undefined;
 }
 
-/** A level, and what it was charged. */
+/** A level and its charges. */
 type LevelFacts = Sums &
   (
     | { readonly kind: 'key'; readonly record: KeyRecord }
@@ -56,7 +56,7 @@ export class Facts implements Books {
   }
 
   readonly keys: Books['keys'] = {
-    // Whoever is known is asked for by id.
+    // Lookups are by id here; `KnownKeys` resolves hashes.
     byHash: () => undefined,
     find: (id) => this.#key(id)?.record,
   };
@@ -94,13 +94,13 @@ export class Facts implements Books {
     return this.#byId.has(levelId);
   }
 
-  /** The id of a level in the string that is kept here, where it is known: others need not keep theirs. */
+  /** Returns the cached string instance of an id, so that callers do not retain duplicates. */
   keptId(levelId: string): string {
     const facts = this.#byId.get(levelId);
     return facts === undefined || facts.kind === 'user' ? levelId : facts.record.id;
   }
 
-  /** The ids of the levels of a key, from inside out; those of end users only for one of that name. */
+  /** The ids of the levels of a key, innermost first; includes end-user levels only for the given user. */
   chainOf(keyId: string, user?: string): string[] {
     const chain: string[] = [];
     for (let id: string | null = keyId; id !== null; ) {
@@ -112,18 +112,21 @@ export class Facts implements Books {
     return chain;
   }
 
-  /** Takes over what the database says of some levels, and of the account. */
+  /** Stores facts from the database, and the balance. */
   take(rows: readonly FactsRow[], balanceNanos = this.#balanceNanos): void {
     this.#changes++;
     this.#balanceNanos = balanceNanos;
     for (const row of rows) {
       const facts = factsOf(row);
-      // Its record has the same id in a string of its own, and one is enough.
+      // Reuses the record's instance of the id to save memory.
       this.#byId.set(facts.kind === 'user' ? row.id : facts.record.id, facts);
     }
   }
 
-  /** The same after an edit: end users who have lost a sliding window begin anew, should they get it again. */
+  /**
+   * Stores facts after an operator's edit. Drops the steps of sliding windows that end users no longer have; a window
+   * added later starts empty.
+   */
   edit(rows: readonly FactsRow[], balanceNanos: Nanos): void {
     this.take(rows, balanceNanos);
     if (rows.length === 0) return;
@@ -134,12 +137,12 @@ export class Facts implements Books {
     }
   }
 
-  /** Whether a key may call a model, by all that is around it. */
+  /** Whether the allowlists of a key and all its groups contain the model. */
   allows(keyId: string, model: string): boolean {
     return this.chainOf(keyId).every((id) => this.#owner(id)?.allowlist?.includes(model) ?? true);
   }
 
-  /** Forgets levels, but for those around keys that stay. */
+  /** Drops unused levels, except the groups of used ones. */
   keepOnly(isUsed: (levelId: string) => boolean): void {
     const kept = new Set<string>();
     for (const id of this.#byId.keys()) {
@@ -151,7 +154,7 @@ export class Facts implements Books {
     this.#changes++;
   }
 
-  /** The clock was ahead and came back: what sliding windows have of the future counts as now, as in the database. */
+  /** After the clock was set back: moves the future steps of sliding windows to the current one, as the database does. */
   followClock(wallMs: number): void {
     this.#changes++;
     for (const { steps } of this.#byId.values()) {
@@ -181,7 +184,7 @@ export class Facts implements Books {
     this.#changes++;
   }
 
-  /** Charges for a request that ended then. The same amount, negative, takes it back. */
+  /** Books the charge of a request that ended at `wallMs`. The negative amount undoes it. */
   charge(hold: Pick<HoldRow, 'keyId' | 'admittedAtMs' | 'levels'>, costNanos: Nanos, wallMs: number): void {
     this.#balanceNanos -= costNanos;
     const [month, day] = [utcMonth(hold.admittedAtMs), utcDay(hold.admittedAtMs)];
@@ -208,7 +211,7 @@ export class Facts implements Books {
     return sum;
   }
 
-  /** The lengths of the sliding windows of a level: an end user has those of all as well. */
+  /** The lengths of the sliding windows of a level. End users also have the windows of the limits for all users. */
   #windowsOf(id: string, { kind, record }: LevelFacts): ReadonlySet<number> {
     const ofAll = kind === 'user' ? this.#owner(ownerOf(id)?.ownerId ?? '')?.userLimits : undefined;
     const budgets = [...(record?.budgets ?? []), ...(ofAll?.budgets ?? [])];
@@ -222,7 +225,7 @@ const NO_WINDOWS: ReadonlySet<number> = new Set();
 function factsOf(row: FactsRow): LevelFacts {
   const { id, record } = row;
   const { months, days, ever, steps } = sumsOf(row);
-  // Not spread, which takes a fifth more memory.
+  // Without spread syntax: spread objects take a fifth more memory.
   if (isKeyId(id)) return { kind: 'key', record: keyOf(rowOf(record as object)), months, days, ever, steps };
   const sums = { months, days, ever, steps };
   if (ownerOf(id) === undefined) return { kind: 'group', record: groupOf(rowOf(record as object)), ...sums };
@@ -239,7 +242,7 @@ function added(sums: ByPeriod, period: string, nanos: Nanos): ByPeriod {
   return sums;
 }
 
-/** As the rows of a store are: integers are bigints. */
+/** Converts JSON to the row format of the stores, which use bigints for integers. */
 function rowOf(record: object): Row {
   const values = Object.entries(record).map(([name, value]) => {
     if (name.endsWith('_nanos')) return [name, value === null ? null : BigInt(value)];

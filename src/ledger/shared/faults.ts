@@ -1,16 +1,19 @@
-/** The faults of a shared state that the engine notices, and the database does not report. */
+/** Faults of a shared state that the engine detects itself, in addition to errors of the database. */
 import type { StorageFault } from '../../state/storage-fault.ts';
 
-/** Nothing may be admitted, because the windows of the last minute cannot be trusted. */
+/** Admission is closed, because the windows of the last minute are unreliable after a step of the clock. */
 export class ClockStepError extends Error {}
 
-/** Nothing of a batch was decided: it came too late, again and again. */
+/** The database rejected a batch repeatedly, because it arrived too late. */
 export class LateBatchError extends Error {}
 
-/** Nothing was added: this gateway has not read yet what the others have asked. */
+/** The command was not appended, because this gateway is too far behind the log. */
 export class BehindError extends Error {}
 
-/** Nothing may be admitted: the others do not hear of this gateway, and will charge what it has in flight as held. */
+/**
+ * Admission is closed, because the heartbeats of this gateway fail: the other gateways will charge its open requests as
+ * held.
+ */
 export class UnheardError extends Error {
   readonly fault: StorageFault;
 

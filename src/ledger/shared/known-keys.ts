@@ -1,8 +1,8 @@
-/** The ids of keys by their hashes, which never change: a gateway asks the database once for each. */
+/** Caches the ids of keys by hash. The mapping never changes, so a gateway queries it once per key. */
 import type { SharedLedgerStore } from '../../state/postgres/ledger-store.ts';
 import type { Command } from '../protocol.ts';
 
-/** When there are more, all are looked up again. */
+/** Maximum cache size. The cache is cleared when it exceeds this. */
 const MAX_KNOWN_KEYS = 100_000;
 
 export class KnownKeys {
@@ -27,14 +27,13 @@ export class KnownKeys {
     for (const [hash, id] of await this.#store.keysByHash([...hashes] as string[])) this.#ids.set(hash, id);
   }
 
-  /** The same for keys that may be gone: the database may have been restored to before they were made. */
+  /** Looks up the keys again: a restored database may lack keys created after the backup. */
   async learnAgain(commands: readonly Command[]): Promise<void> {
     for (const command of commands) this.#ids.delete(hashOf(command) ?? '');
     await this.learn(commands);
   }
 }
 
-/** The hash that a command names its key by. */
 function hashOf(command: Command): string | undefined {
   if (command.kind === 'admit') return command.request.keyHash;
   return command.kind === 'identify' || command.kind === 'admit_listing' ? command.keyHash : undefined;

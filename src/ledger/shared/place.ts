@@ -1,4 +1,4 @@
-/** Sorts the commands of a batch: what goes into the log, and what takes nothing. Pure. */
+/** Sorts the commands of a batch into the part for the log and the rest, which takes no resources. Pure. */
 import { invariant } from '../../core/invariant.ts';
 import type { Settlement } from '../../core/settlement.ts';
 import { userId } from '../../state/levels.ts';
@@ -7,35 +7,35 @@ import type { Growth } from '../ledger.ts';
 import type { Command } from '../protocol.ts';
 import type { End, EntryCommands, Question, Reserved } from './entry.ts';
 
-/** Who commands act for. */
+/** Looks up keys and open requests of commands. */
 export interface Lookup {
   /** The id of the key of a command; undefined if there is no such key. */
   keyOf(command: Command): string | undefined;
-  /** The counts of a key that are in flight at this gateway. */
+  /** The number of token counts of a key in flight at this gateway. */
   countsOf(keyId: string): number;
-  /** A request that this process has admitted. */
+  /** A request admitted by this process. */
   open(requestId: string): OpenRequest | undefined;
-  /** What it has reserved; undefined if it is in flight no more as all have decided. */
+  /** Its reservation; undefined if all gateways regard the request as ended. */
   reserved(requestId: string): Reserved | undefined;
 }
 
-/** Places are those of the commands. */
+/** A sorted batch. Numbers are indices of commands. */
 export interface Placed {
   readonly entry: Omit<EntryCommands, 'tier'>;
-  /** The places of what the entry has, in its order. */
+  /** The indices of the entry's commands, in the order of the entry. */
   readonly ends: readonly number[];
   readonly growths: readonly number[];
   readonly questions: readonly number[];
-  /** Settlements of requests that have ended for all. */
+  /** Settlements of requests that every gateway regards as ended. */
   readonly late: readonly number[];
-  /** What takes nothing. */
+  /** Commands that take no resources. */
   readonly others: readonly number[];
   readonly settlements: readonly Settlement[];
-  /** Whose facts it takes: ids of keys, and of their end users where they are named. */
+  /** The ids whose facts the decisions need: keys, and end users if named. */
   readonly keyIds: readonly string[];
-  /** Whether something is decided by the clock. */
+  /** Whether a decision depends on the clock. */
   readonly decides: boolean;
-  /** Whether nothing goes into the log, and whether nothing is asked either. */
+  /** Whether the log entry is empty; trivial if the batch needs no facts either. */
   readonly isEmpty: boolean;
   readonly isTrivial: boolean;
 }
@@ -96,14 +96,14 @@ export function place(commands: readonly Command[], indices: readonly number[], 
   };
 }
 
-/** Who asks. */
+/** The id of the end user of a command if named, otherwise of its key. */
 export function askerIn(command: Command, keyId: string): string {
   const request =
     command.kind === 'admit' ? command.request : command.kind === 'forecast' ? command.question.requests[0] : undefined;
   return request?.user === undefined ? keyId : userId(keyId, request.user);
 }
 
-/** Windows need a clock that runs true. */
+/** The commands that read windows, which are only correct while the clock is. */
 const DECIDED: readonly Command['kind'][] = ['admit', 'admit_listing', 'identify', 'forecast'];
 
 function openOf({ open }: Lookup, kind: string, requestId: string): OpenRequest {

@@ -1,4 +1,4 @@
-/** How a gateway begins to follow the log: it reads all that the others have in memory, as of one entry. */
+/** Builds a replica from the database, as of one log entry. */
 import type { LogReader } from '../../state/postgres/ledger-store.ts';
 import { Facts, type FactsRow } from './facts.ts';
 import { Replica } from './replica.ts';
@@ -8,7 +8,7 @@ export async function rebuild(log: LogReader): Promise<Replica> {
   return new Replica(await log.rebuild((rows) => facts.take(rows as FactsRow[])), facts);
 }
 
-/** Writes what gateways have decided and not written, so that a new process of the name of one that is gone can take part. */
+/** Writes the pending effects of all gateways, so that a new process can replace a dead gateway of the same name. */
 export async function completeOthers(log: LogReader): Promise<void> {
   const replica = await rebuild(log);
   for (const [nodeId, decided] of replica.unwritten()) {

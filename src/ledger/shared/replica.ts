@@ -1,6 +1,6 @@
 /**
- * The state of all gateways in the memory of one: every gateway applies every entry of the log, its own and the others',
- * in the log's order and at the log's times, and so all come to the same decisions.
+ * A replica of the ledger's state. Every gateway applies every log entry, in log order and at the time recorded in the
+ * log, so all gateways reach the same decisions.
  */
 import { type Clock, utcMonth } from '../../core/clock.ts';
 import { levelIdsOf, ownerOf } from '../../state/levels.ts';
@@ -15,21 +15,24 @@ import { Digest } from './digest.ts';
 import { decode, type EntryCommands, NonsenseError, type Question, type Tier, userIn } from './entry.ts';
 import type { Facts, FactsRow } from './facts.ts';
 
-/** Another gateway has come to another state, or this one cannot follow. It has to begin anew. */
+/** The state has diverged from the log, or an entry is missing. The gateway has to rebuild its replica. */
 export class DifferenceError extends Error {}
 
-/** The answers to the commands of an entry, in their order. Undefined where there was nothing to decide. */
+/** The answers to the commands of an entry, in order. Undefined for requests no longer open. */
 export interface EntryAnswers {
   readonly ends: readonly Answer[];
   readonly growths: readonly (Grant | undefined)[];
-  /** `void` where nobody could decide: the key's facts were missing. */
+  /** `void` if no gateway could decide, because the facts of the key were missing. */
   readonly questions: readonly (Admission | ListingAdmission | 'void')[];
 }
 
-/** A column of the database has 64 bits. */
+/** The maximum of a 64-bit integer column. */
 const MOST_NANOS = 2n ** 63n - 1n;
 
-/** The clock of the log. It is asked several times for each request, and shows the same during an entry. */
+/**
+ * The time of the current log entry. Conversions are done once per entry, because decisions read the clock several
+ * times per request.
+ */
 class LogClock implements Clock {
   #us = 0n;
   #wallMs = 0;
@@ -66,10 +69,10 @@ const NO_LIMITS: LedgerSettings = {
 const NONE_GIVEN: ReadonlySet<string> = new Set();
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] extends readonly (infer Each)[] ? Each[] : never };
-/** The answers to an entry while it is decided. */
+/** The answers to an entry, under construction. */
 type Collected = Writable<EntryAnswers>;
 
-/** What was decided on an entry. Its holds are made when they are asked for: mostly another gateway writes them. */
+/** The pending effects of a decided entry. `holds` is lazy, because usually another gateway writes them. */
 interface Unwritten extends Omit<Decided, 'holds'> {
   readonly atUs: bigint;
   readonly holds: () => readonly DecidedHold[];
@@ -80,21 +83,21 @@ export class Replica {
   readonly #clock = new LogClock();
   readonly #decisions: Decisions;
   #tier: Tier = NO_LIMITS;
-  /** The number of the rules that the next entry is decided by. */
+  /** The version of the admission rules in force. */
   #rules: number;
   #seq: bigint;
-  /** The time of the last entry, by which the log tells it from another of its number. */
+  /** The time of the last entry. The log compares it to detect a restored database that has reused the sequence number. */
   #entryUs: bigint;
-  /** The requests in flight of each gateway. */
+  /** The open requests by gateway. */
   readonly #requests = new Map<number, Set<string>>();
-  /** What was decided on the last entry of each gateway, until that is written. */
+  /** The effects of the last entry of each gateway, until they are written to the tables. */
   readonly #unwritten = new Map<number, Unwritten>();
-  /** Entries that no gateway can have asked, until somebody was told. */
+  /** Malformed entries to report. */
   #nonsense: { readonly seq: bigint; readonly nodeId: number }[] = [];
-  /** How entries were decided, until that is recorded. */
+  /** The decisions on entries, until they are recorded in the log. */
   #unrecorded: { readonly seq: bigint; readonly nodeId: number; readonly decided: string }[] = [];
 
-  /** `facts`: of all keys that are in what was read. */
+  /** `facts` must cover all keys in `rebuilt`. */
   constructor(rebuilt: Rebuilt, facts: Facts) {
     this.facts = facts;
     facts.take([], rebuilt.balanceNanos);
@@ -111,7 +114,7 @@ export class Replica {
     for (const [entry] of rebuilt.tail) this.follow(entry);
   }
 
-  /** The last entry that was followed. */
+  /** The last applied entry. */
   get place() {
     return { seq: this.#seq, atUs: this.#entryUs };
   }
@@ -120,12 +123,12 @@ export class Replica {
     return this.#decisions.leaseOf(requestId);
   }
 
-  /** Whether all gateways know the facts of a key and its end user so many milliseconds after the last entry. */
+  /** Whether all gateways still have the facts of a key and its end user this many milliseconds after the last entry. */
   isKnown(keyId: string, user: string | undefined, laterMs: number): boolean {
     return this.#isKnown(keyId, user, NONE_GIVEN, this.#clock.monotonicMs() + laterMs);
   }
 
-  /** `given`: whose facts come with the entry. What is around a key comes with it. */
+  /** `given`: the ids whose facts come with the entry. The facts of a key include its groups. */
   #isKnown(keyId: string, user: string | undefined, given: ReadonlySet<string>, nowMs: number): boolean {
     const isGiven = (levelId: string) => given.has(levelId) || this.#isActive(levelId, nowMs);
     if (!isGiven(keyId)) return false;
@@ -138,50 +141,49 @@ export class Replica {
     return this.facts.has(levelId) && this.#decisions.activityOf(levelId, nowMs) !== undefined;
   }
 
-  /** A request in flight, as its hold is stored. */
+  /** The hold of an open request as stored in the database. */
   holdOf(requestId: string): DecidedHold {
     return decidedHold(this.leaseOf(requestId) as Lease);
   }
 
-  /** What is decided and not written of a gateway. */
+  /** The pending effects of a gateway. */
   unwrittenOf(nodeId: number): Decided | undefined {
     const unwritten = this.#unwritten.get(nodeId);
     return unwritten && { ...unwritten, holds: unwritten.holds() };
   }
 
-  /** Whether something is. */
   hasUnwritten(nodeId: number): boolean {
     return this.#unwritten.has(nodeId);
   }
 
-  /** How entries of other gateways were decided, as it is recorded with an entry of this one. */
+  /** The decisions on entries of other gateways as JSON, to be recorded with an entry of this one. */
   recordFor(nodeId: number | undefined): string | null {
     const others = this.#unrecorded.filter((each) => each.nodeId !== nodeId);
     return others.length === 0 ? null : JSON.stringify(others.map(({ seq, decided }) => [Number(seq), decided]));
   }
 
-  /** It is recorded how all entries up to this one were decided. */
+  /** Drops decisions up to this entry: they are recorded in the log. */
   isRecorded(seq: bigint): void {
     if (this.#unrecorded.length > 0) this.#unrecorded = this.#unrecorded.filter((each) => each.seq > seq);
   }
 
-  /** The requests in flight of a gateway. */
+  /** The open requests of a gateway. */
   requestsOf(nodeId: number): readonly string[] {
     return [...this.#requestsOf(nodeId)];
   }
 
-  /** The same of all but one, where the entry is older than that. */
+  /** The pending effects of all gateways except `nodeId`, if their entry is older than `ageUs`. */
   unwritten(nodeId?: number, ageUs = -1n): [nodeId: number, Decided][] {
     const old = [...this.#unwritten].filter(([id, { atUs }]) => id !== nodeId && atUs < this.#clock.us - ageUs);
     return old.map(([id]) => [id, this.unwrittenOf(id) as Decided]);
   }
 
-  /** What was decided on the last entry of a gateway is in the tables. */
+  /** Drops the pending effects of a gateway, now written to the tables. */
   isWritten(nodeId: number, seq: bigint): void {
     if (this.#unwritten.get(nodeId)?.seq === seq) this.#unwritten.delete(nodeId);
   }
 
-  /** Applies an entry that has no waiting command. */
+  /** Applies an entry without a waiting client in this process. */
   follow(row: EntryRow): void {
     const [seq, atUs, nodeId, commands, facts, writtenSeq, decided, digest, seenSeq] = row;
     this.#advance(BigInt(seq), BigInt(atUs));
@@ -191,14 +193,14 @@ export class Replica {
     else if (commands !== null) this.#decideSound(nodeId, commands, facts as FactsRow[] | null);
   }
 
-  /** The entries since the last call that no gateway can have asked, and whose they are. */
+  /** Returns the malformed entries since the last call, with their gateways. */
   takeNonsense() {
     const nonsense = this.#nonsense;
     this.#nonsense = [];
     return nonsense;
   }
 
-  /** Applies an entry of this gateway. */
+  /** Applies an entry of this gateway and returns the answers. */
   decide(seq: bigint, atUs: bigint, nodeId: number, commands: EntryCommands, facts: FactsRow[] | null): EntryAnswers {
     this.#advance(seq, atUs);
     const answers: Collected = { ends: [], growths: [], questions: [] };
@@ -206,17 +208,17 @@ export class Replica {
     return answers;
   }
 
-  /** An entry of this gateway without commands. */
+  /** Advances past an entry of this gateway without commands. */
   pass(seq: bigint, atUs: bigint): void {
     this.#advance(seq, atUs);
   }
 
-  /** It is so late, although nothing was added. */
+  /** Advances the clock without an entry. */
   tick(atUs: bigint): void {
     this.#clock.us = atUs;
   }
 
-  /** Answers a question that takes nothing, by the settings of this gateway. `keyId`: who asks; undefined for nobody known. */
+  /** Answers a read-only command by the settings of this gateway. `keyId`: the key of the client; undefined if unknown. */
   answer(command: Command, keyId: string | undefined, settings: Tier): Answer {
     this.#use(settings);
     const isIdentified = command.kind === 'identify' && keyId !== undefined;
@@ -225,13 +227,12 @@ export class Replica {
     return answer;
   }
 
-  /** The rate-limit figures of a key. */
   figuresOf(keyId: string, settings: Tier) {
     this.#use(settings);
     return this.#decisions.figuresOf(keyId);
   }
 
-  /** Forgets keys that nobody has used for a minute. */
+  /** Forgets keys unused for a minute. */
   dropIdle(): void {
     this.facts.keepOnly((levelId) => this.#decisions.activityOf(levelId) !== undefined);
     this.#decisions.dropIdle();
@@ -274,7 +275,7 @@ export class Replica {
     this.#decisions.keep();
   }
 
-  /** Nonsense decides nothing, for all alike. */
+  /** Every gateway ignores a malformed entry in the same way. */
   #decideSound(nodeId: number, commands: unknown, facts: FactsRow[] | null): void {
     try {
       this.#decide(nodeId, decode(commands), facts);
@@ -282,7 +283,7 @@ export class Replica {
       if (!(error instanceof NonsenseError)) throw error;
       this.#nonsense.push({ seq: this.#seq, nodeId });
       const nothing = { decided: ';', digest: '', holds: () => [], grown: [], listings: [] };
-      // What was decided before has to be written all the same.
+      // An earlier entry of this gateway may still have pending effects. They must not be replaced.
       if (!this.#unwritten.has(nodeId)) {
         this.#unwritten.set(nodeId, { seq: this.#seq, atUs: this.#clock.us, ...nothing });
       }
@@ -290,7 +291,7 @@ export class Replica {
     }
   }
 
-  /** Throws a NonsenseError, before anything is changed, if an entry fits no state that its gateway can know. */
+  /** Throws a NonsenseError, before any change, if a correct gateway could not have sent this entry. */
   #check(nodeId: number, { growths, questions }: EntryCommands): void {
     const own = this.#requestsOf(nodeId);
     const held = new Map<string, bigint>();
@@ -315,7 +316,7 @@ export class Replica {
     if (heldNanos > MOST_NANOS) throw new NonsenseError('the account would hold more than the database can write');
   }
 
-  /** `answers`: takes them, where somebody waits for them. */
+  /** Decides an entry. `answers` collects the answers if a client of this process waits. */
   #decide(nodeId: number, commands: EntryCommands, facts: FactsRow[] | null, answers?: Collected): void {
     this.#check(nodeId, commands);
     if (facts !== null) this.facts.take(facts);
@@ -336,7 +337,7 @@ export class Replica {
     this.#decisions.keep();
   }
 
-  /** Ends requests, in all ways. */
+  /** Applies settlements, freed slots and released admissions. */
   #end(nodeId: number, { ends, freed, givenBack }: EntryCommands, touched: Set<string>, answers?: Collected): void {
     const own = this.#requestsOf(nodeId);
     for (const end of ends) {
@@ -353,7 +354,7 @@ export class Replica {
     }
   }
 
-  /** Returns what each growth came to. */
+  /** Applies growths. Returns the new holds, and their encoding for the log. */
   #grow(nodeId: number, growths: EntryCommands['growths'], touched: Set<string>, answers?: Collected) {
     const own = this.#requestsOf(nodeId);
     const holds: GrownHold[] = [];
@@ -363,7 +364,7 @@ export class Replica {
       return this.#decisions.grow(growth);
     });
     answers?.growths.push(...grants);
-    // As of after the last one: a request may grow twice.
+    // The state after all growths, because one entry may contain two for the same request.
     const signs = growths.map(({ requestId }, index) => {
       if (grants[index]?.granted !== true) return '-';
       const { outputTokens, reservedTokens, holdNanos } = this.holdOf(requestId);
@@ -373,7 +374,7 @@ export class Replica {
     return { signs: signs.join(','), holds };
   }
 
-  /** Returns one sign for each question, and what those have taken that were answered with yes. */
+  /** Decides admissions and listings. Returns one character per question for the log, and the resources taken. */
   #take(
     nodeId: number,
     questions: readonly Question[],
@@ -404,11 +405,11 @@ export class Replica {
         leases.push(this.leaseOf(requestId) as Lease);
       }
     }
-    // A lease is never changed, but replaced by another.
+    // Safe to evaluate later: leases are immutable.
     return { signs, holds: () => leases.map(decidedHold), listings: listedIn(listed, this.#clock.us) };
   }
 
-  /** Whether the answer is yes. */
+  /** Decides one question. Returns true if it was admitted. */
   #ask(question: Question, answers?: Collected): boolean {
     if (question.kind === 'admit') {
       if (answers === undefined) return this.#decisions.take(question.keyId, question.request);
@@ -421,14 +422,17 @@ export class Replica {
     return listing.kind === 'admitted';
   }
 
-  /** The levels of a request in flight. */
+  /** Adds the levels of an open request to `touched`. */
   #touch(requestId: string, touched: Set<string>): void {
     const { hold } = this.leaseOf(requestId) as Lease;
     if (hold.levels === undefined) touched.add(hold.keyId);
     else for (const id of levelIdsOf(hold)) touched.add(id);
   }
 
-  /** What all gateways must agree on after an entry: the rules, the account, and the levels that the entry names. */
+  /**
+   * Hashes the state that must be equal at all gateways after an entry: the rules, the account, and the levels named in
+   * the entry.
+   */
   #digest(levelIds: ReadonlySet<string>): string {
     const digest = new Digest();
     digest.add(this.#rules, this.#decisions.balanceNanos, this.#decisions.heldNanos);

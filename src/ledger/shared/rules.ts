@@ -1,7 +1,7 @@
-/** The number of the rules of admission, by which gateways of two versions on one database decide alike. */
+/** The version of the admission rules, which lets gateways of two program versions on one database decide alike. */
 
 /**
- * Whoever changes what a decision of `local/decisions.ts` or an entry of the log comes to, raises this, and has the replica
- * decide as before while a smaller number is in force: until all gateways that live know the new one.
+ * Raise this with any change to the outcome of `local/decisions.ts` or of a log entry. While a smaller version is in
+ * force, the replica must decide as before: the version rises only when all live gateways support it.
  */
 export const RULES = 1;

@@ -1,4 +1,7 @@
-/** The engine of a ledger whose state many gateways share: the database orders what they ask, and each decides all of it. */
+/**
+ * The engine for a state in PostgreSQL: the database orders the commands of all gateways in one log, and every gateway
+ * decides every entry of it.
+ */
 
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { InvariantError, invariant } from '../../core/invariant.ts';
@@ -34,26 +37,32 @@ import { DifferenceError, type EntryAnswers, type Replica } from './replica.ts';
 import { RULES } from './rules.ts';
 import { Turns } from './turns.ts';
 
-/** The admissions given back that are remembered: what a backup has of older ones is charged as held. */
+/** Bounds the memory of released admissions. If a restored database reopens an older one, it is charged as held. */
 const MOST_GIVEN_BACK = 10_000;
-/** All gateways wait for each other's batches. */
+/** Maximum commands per batch. Bounded because every gateway has to apply the batches of all others. */
 const MAX_BATCH = 128;
-/** The time between two looks at the months of the journal. */
+/** Interval between two checks for missing monthly partitions of the journal. */
 const PARTITIONS_MS = 3_600_000;
-/** The number of journal rows that one step of retention drops. */
+/** Maximum journal rows that one retention step drops. */
 const RETENTION_ROWS = 1_000;
-/** What is decided is written with the next batch; if none comes, after this. */
+/** Decisions are written with the next batch, or after this delay if no batch follows. */
 const WRITE_MS = 20;
-/** What another gateway has decided and not written by then, this one writes: it is frozen, or gone. */
+/** Age after which this gateway writes the pending decisions of another one, which is then frozen or dead. */
 const ABANDONED_US = 1_000_000n;
-/** A flush that was sent with a batch so long ago does not tell whether the others have taken this gateway for dead since. */
+/**
+ * If the flush was sent with a batch this long ago, a new one has to confirm that the other gateways have not declared
+ * this one dead since.
+ */
 const FLUSH_TELLS_MS = 2_000;
-/** The facts of keys that will be idle so soon are asked for again. */
+/**
+ * The facts of keys due to become idle within this time are requested again: the entry may get a later timestamp than
+ * expected.
+ */
 const SOON_MS = 5_000;
-/** The time between two looks at keys that nobody uses. */
+/** Interval between two removals of idle keys. */
 const IDLE_MS = 10_000;
 
-/** How a request ends that was never answered. */
+/** The settlement of a request whose admission was reported to the client as failed. */
 const NEVER_SENT: Omit<Settlement, 'requestId'> = {
   outcome: 'internal_error',
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
@@ -66,16 +75,25 @@ const NEVER_SENT: Omit<Settlement, 'requestId'> = {
 /** SQLSTATEs of `append`. */
 const CLOCK_STEPPED = 'IG003';
 const OTHER_LOG = 'IG004';
-/** What it says where entries are gone, and not only dropped: the database has another history. */
+/**
+ * The error detail if the database has lost entries, for example because it was restored from a backup. Trimming the
+ * log gives another detail.
+ */
 const LOST = 'lost';
-/** SQLSTATE of what no gateway asks. */
+/** SQLSTATE for arguments that a correct gateway never sends. */
 const NONSENSE = 'IG901';
 
-/** How often a batch is sent that comes so late that the clock may as well have stepped. */
+/**
+ * Maximum attempts for a batch that arrives too late. A slow batch looks like a step of the clock, so it is not
+ * decided.
+ */
 const MOST_SENDS = 2;
-/** How often a gateway reads of the log, 500 entries at once, until it gives a turn up and is not ready: 10,000 behind. */
+/**
+ * Maximum reads of the log per turn, 500 entries each. A gateway more than 10,000 entries behind fails the turn and is
+ * not ready.
+ */
 const MOST_READS = 20;
-/** How often a gateway begins anew before it gives up: others go on meanwhile. */
+/** Maximum rebuilds per turn. Other gateways keep appending, so an unlucky gateway may need more than one. */
 const MOST_REBUILDS = 10;
 
 const NO_FACTS: ReadonlySet<string> = new Set();
@@ -91,33 +109,39 @@ export class SharedEngine implements Engine {
   readonly #events: SharedEvents;
   readonly #writeMs: number;
   readonly #refusals = new RefusalCounts();
-  /** Undefined until it is read from the database. */
+  /** Undefined until the state is loaded from the database. */
   #replica: Replica | undefined;
   readonly #keys: KnownKeys;
-  /** Admitted by this process. Stays until a flush after the settlement, which may have to be repeated. */
+  /**
+   * Requests admitted by this process. A request stays until its settlement is flushed, because the settlement may have
+   * to be repeated.
+   */
   readonly #open = new Map<string, OpenRequest>();
-  /** Settled, but not flushed. */
+  /** Settled requests whose settlement is not flushed. */
   #settled: string[] = [];
-  /** Admissions that may be in the database, but whose clients were told that they failed. */
+  /** Admissions reported as failed to their clients, although the batch may have been committed. */
   readonly #doubtful = new Set<string>();
-  /** Admissions that were given back lately, the oldest first: a database that is restored may have them again. */
+  /** Recently released admissions, oldest first. A restored database may contain them as open again. */
   readonly #givenBack = new Set<string>();
-  /** Requests that this gateway had ended, and that are open again since the database has lost its last entries. */
+  /** Requests settled here and open again, because the database has lost the settlement. */
   readonly #reopened = new Set<string>();
-  /** The last entry that this gateway had followed of a log that has lost its end, until the state is read anew. */
+  /** The last entry applied before the database lost the end of its log. Cleared by the rebuild. */
   #lost: Place | undefined;
-  /** The last entry of this gateway that somebody waits for, and when it was sent. */
+  /** The last entry of this gateway with a client waiting for its flush, and the time it was sent. */
   #awaited = { seq: 0n, sentMs: 0 };
-  /** The last entry that is known to be on the disk: of what came after, nobody was promised anything. */
+  /** The last entry known to be on disk. No client has received an answer that depends on a later one. */
   #flushedSeq = 0n;
-  /** Whether this gateway may have an entry in the log that it has not followed. */
+  /**
+   * Whether the log may contain an entry of this gateway that it has not applied, because an append failed with unknown
+   * outcome.
+   */
   #isUnsure = false;
-  /** The key of each count of tokens in flight here. */
+  /** The key of each token count in flight at this gateway. */
   readonly #counts = new Map<string, string>();
   #partitionsAtMs = 0;
   #idleAtMs = 0;
   #appendedAtMs = 0;
-  /** When the last answer of the database was asked for. */
+  /** The send time of the last request that the database answered. */
   #heardMs = 0;
   readonly #clockGuard = new ClockGuard();
   readonly #turns = new Turns((error) => this.faultOf(error)?.kind === 'busy');
@@ -167,7 +191,7 @@ export class SharedEngine implements Engine {
       try {
         return await this.#answer(commands);
       } catch (error) {
-        // Nobody knows whether the batch was committed.
+        // The batch may or may not have been committed.
         this.#isUnsure = true;
         this.#doubt(commands);
         throw error;
@@ -177,7 +201,10 @@ export class SharedEngine implements Engine {
     });
   }
 
-  /** A settlement is safe from a crash of the database only then, and so is an admission. Refusals take nothing. */
+  /**
+   * A commit alone may be lost in a crash of the database, so settlements, growths and admissions wait for the flush.
+   * Refusals take no resources, so they do not.
+   */
   waitsForFlush(command: Command, answer: Answer): boolean {
     return command.kind === 'settle' || command.kind === 'grow' || isAdmitted(command, answer);
   }
@@ -257,7 +284,7 @@ export class SharedEngine implements Engine {
     return this.#store.faultOf(error);
   }
 
-  /** Writes what was decided. */
+  /** Writes the pending decisions of this gateway. */
   write(): Promise<void> {
     return this.#turns.run(async () => {
       const replica = await this.#following();
@@ -265,7 +292,10 @@ export class SharedEngine implements Engine {
     });
   }
 
-  /** Once a second: follows the log, also while nobody asks for anything, and does for others what they cannot. */
+  /**
+   * Runs once a second. Applies new log entries, even while this gateway is idle, and writes the pending decisions of
+   * unresponsive gateways.
+   */
   async beat(): Promise<void> {
     try {
       await this.#turns.run(async () => {
@@ -284,7 +314,8 @@ export class SharedEngine implements Engine {
         }
         if (performance.now() < this.#idleAtMs) return;
         replica.dropIdle();
-        // What is left to cut is cut with the next beat: a busy gateway adds more in ten seconds than is dropped at once.
+        // If the log is still too long, the next beat continues: a busy gateway can append more in ten seconds than one
+        // step trims.
         if (!(await this.#store.cutLog())) this.#idleAtMs = performance.now() + IDLE_MS;
       });
     } catch (error) {
@@ -300,14 +331,14 @@ export class SharedEngine implements Engine {
     await this.#store.close();
   }
 
-  /** What fails that nobody waits for: nobody else would notice while nothing is asked here. */
+  /** Reports a failure of background work, which no client would notice while this gateway is idle. */
   #report(error: unknown): void {
     const fault = this.faultOf(error);
     if (fault === undefined) throw error;
     if (!this.#isClosed) this.#events.onFault(fault);
   }
 
-  /** The state, read anew if need be. */
+  /** Returns the replica. Rebuilds it from the database if it was discarded. */
   async #following(): Promise<Replica> {
     if (this.#replica === undefined) {
       const replica = await rebuild(this.#store.log);
@@ -315,7 +346,8 @@ export class SharedEngine implements Engine {
       const strays = replica
         .requestsOf(this.#store.nodeId as number)
         .filter((requestId) => !this.#open.has(requestId) && !this.#doubtful.has(requestId));
-      // Nobody here was told that these are admitted, unless their ends are among what is lost.
+      // Open requests of this gateway that it does not know. Clients got no admission for them, unless the database has
+      // lost their settlements.
       const isLost = (id: string) => this.#lost !== undefined && !this.#givenBack.has(id);
       if (this.#lost !== undefined) await this.#tellOfLoss(this.#lost, replica, strays.filter(isLost).length);
       for (const id of strays) (isLost(id) ? this.#reopened : this.#doubtful).add(id);
@@ -325,23 +357,27 @@ export class SharedEngine implements Engine {
     return this.#replica;
   }
 
-  /** So is all before it: the log is in order. */
+  /** Entries reach the disk in log order, so all earlier ones are flushed, too. */
   #sawFlushed(seq: bigint): void {
     if (seq > this.#flushedSeq) this.#flushedSeq = seq;
   }
 
-  /** Writes it down before anything else: were this gateway killed, nobody else might know. */
+  /**
+   * Records the loss in the database first: if this gateway is killed afterwards, it may have been the only one to
+   * know.
+   */
   async #tellOfLoss(lost: Place, replica: Replica, heldRequests: number): Promise<void> {
     const late = [...this.#open].filter(([requestId]) => replica.leaseOf(requestId) === undefined);
     const loss = {
       ...lost,
-      // Where nobody waits for the disk, all that is committed is promised. A flush may have been in flight meanwhile.
+      // Without flushes, every committed entry was promised to clients. A flush may also have been in flight during the
+      // loss.
       flushedSeq: this.needsFlush && this.#flushedSeq < lost.seq ? this.#flushedSeq : lost.seq,
       heldRequests,
       lateUs: late.map(([, { admittedUs }]) => admittedUs),
     };
     await this.#store.recordLoss(loss).catch((error: { code?: string }) => {
-      // Its clock was ahead by more than the database takes: that is only logged.
+      // The entry's time is further in the future than the database accepts. The loss is then only logged.
       if (error.code !== NONSENSE) throw error;
     });
     this.#awaited = { seq: 0n, sentMs: 0 };
@@ -349,13 +385,13 @@ export class SharedEngine implements Engine {
     this.#events.onLostLog(lost.seq, heldRequests);
   }
 
-  /** Follows the log. If this gateway has come to another state than the others, it begins anew. */
+  /** Applies entries. If the state diverges from the log, discards the replica, so that the next turn rebuilds it. */
   #follow<T>(replica: Replica, work: () => T): T {
     try {
       return work();
     } catch (error) {
       this.#replica = undefined;
-      // Whatever does not fit the state shows that it is another one.
+      // A broken invariant means that the state has diverged, too.
       if (!(error instanceof DifferenceError || error instanceof InvariantError)) throw error;
       this.#events.onDifference(replica.place.seq);
       throw new DifferenceError(error.message);
@@ -380,7 +416,7 @@ export class SharedEngine implements Engine {
   async #answer(commands: readonly Command[]): Promise<Answer[]> {
     const answers: Answer[] = new Array(commands.length).fill(undefined);
     let left = [...commands.keys()];
-    // Keys that nobody had the facts of although they seemed to.
+    // Keys whose facts were missing at the entry, although this gateway expected all gateways to have them.
     let missing = NO_FACTS;
     for (let turn = 0; ; turn++) {
       invariant(turn < 8, () => 'a key is never known');
@@ -394,7 +430,7 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Returns those that have to be asked again. */
+  /** Returns the indices of commands to ask again. */
   async #answerSome(
     commands: readonly Command[],
     indices: readonly number[],
@@ -443,7 +479,7 @@ export class SharedEngine implements Engine {
     return [...again, ...this.#finish(commands, placed, answers, replica)];
   }
 
-  /** Answers to the commands of the entry. Returns those that could not be decided. */
+  /** Answers the commands of the entry. Returns the indices of commands left undecided because facts were missing. */
   #give(
     commands: readonly Command[],
     placed: Placed,
@@ -474,7 +510,7 @@ export class SharedEngine implements Engine {
     return again;
   }
 
-  /** Keeps account of what is open here. */
+  /** Tracks the admitted request or token count as open at this gateway. */
   #admitted(command: Command, answer: Answer, atUs: bigint): Answer {
     const replica = this.#replica as Replica;
     if (isCountBegun(command, answer)) this.#counts.set(command.countId, this.#keys.of(command) as string);
@@ -483,7 +519,7 @@ export class SharedEngine implements Engine {
     const keyId = this.#keys.of(command) as string;
     const levels = replica.leaseOf(requestId)?.hold.levels;
     this.#open.set(requestId, { keyId, model, admittedUs: atUs, holdNanos, levels });
-    // Its batch may be a repetition, after one that was given back.
+    // The batch may repeat an earlier one, whose admissions were released.
     this.#givenBack.delete(requestId);
     if (fallbacks === undefined) return answer;
     const allowed = fallbacks.filter((id) => replica.facts.allows(keyId, id));
@@ -495,7 +531,7 @@ export class SharedEngine implements Engine {
     else this.#open.delete(requestId);
   }
 
-  /** Answers what takes nothing. */
+  /** Answers the commands that take no resources. */
   #finish(commands: readonly Command[], { others }: Placed, answers: Answer[], replica: Replica): never[] {
     for (const index of others) {
       const command = commands[index] as Command;
@@ -507,7 +543,10 @@ export class SharedEngine implements Engine {
     return [];
   }
 
-  /** Settles requests whose holds are gone: this gateway was taken for dead, or the database has lost them. */
+  /**
+   * Settles requests whose holds are gone: the other gateways declared this one dead and charged them as held, or the
+   * database lost them.
+   */
   async #settleLate(commands: readonly Command[], indices: readonly number[], answers: Answer[]): Promise<void> {
     for (const index of indices) {
       const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
@@ -521,7 +560,10 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Adds to the log once it has followed it, in bounded steps. Once the clock has stepped, only ends requests for a minute. */
+  /**
+   * Appends to the log, after applying all earlier entries in bounded steps. After a step of the clock, only
+   * settlements pass for a minute.
+   */
   async #ask(addition: Addition): Promise<Appended> {
     let [sends, rebuilds, reads] = [0, 0, 0];
     while (sends < MOST_SENDS) {
@@ -535,8 +577,8 @@ export class SharedEngine implements Engine {
   }
 
   /**
-   * `late`: it was on its way for so long that nothing was added. `anew`: the database has lost its last entries, or has
-   * dropped some that this gateway has not seen, and it begins anew.
+   * Appends once. `late`: the batch took so long that the database rejected it. `anew`: the database has lost its last
+   * entries, or has trimmed entries before this gateway read them; the replica is discarded.
    */
   async #append(addition: Addition): Promise<Appended | 'late' | 'anew'> {
     const replica = await this.#following();
@@ -568,15 +610,15 @@ export class SharedEngine implements Engine {
       if (code !== CLOCK_STEPPED) throw error;
       if (detail !== undefined && !this.#clockGuard.isStep(BigInt(detail), this.#clock.monotonicMs())) return 'late';
       this.#clockGuard.close(sentMs);
-      // It has stepped back: in a minute, decisions go on by the time that it shows now.
+      // The clock has stepped back. After a minute, decisions continue by its new time.
       if (detail === undefined) await this.#store.followClock();
       throw new ClockStepError();
     }
   }
 
   /**
-   * Applies what others have asked before. `seenSeq`: what it had followed when it asked; `writtenSeq`: what it has
-   * written with its addition.
+   * Applies the entries before the appended one. `seenSeq`: the last entry applied before the append. `writtenSeq`: the
+   * entry whose decisions were written with the append.
    */
   #followEntries(
     replica: Replica,
@@ -588,7 +630,7 @@ export class SharedEngine implements Engine {
     this.#follow(replica, () => {
       for (const entry of appended.entries) {
         replica.follow(entry);
-        // Whatever no gateway asks, an operator's edit for one, is seen by others only once it is on the disk.
+        // Changes by the database, such as an operator's edit, become visible only once they are on disk.
         if (entry[2] === 0) this.#sawFlushed(BigInt(entry[0]));
       }
       if (appended.atUs === undefined) return;
@@ -608,13 +650,13 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Ends what no client waits for. */
+  /** Ends requests without a waiting client. */
   async #clearUp(): Promise<void> {
     await this.#giveBack();
     await this.#chargeReopened();
   }
 
-  /** Charges as held what this gateway has ended, where that is lost: what its host has done is not undone by that. */
+  /** Charges requests as held whose settlement the database has lost: the host has done the work regardless. */
   async #chargeReopened(): Promise<void> {
     while (this.#reopened.size > 0) {
       const replica = await this.#following();
@@ -626,10 +668,10 @@ export class SharedEngine implements Engine {
     }
   }
 
-  /** Gives back admissions in doubt, and what another gateway has charged for them. */
+  /** Releases admissions in doubt, and refunds the charge if another gateway has already charged them as held. */
   async #giveBack(): Promise<void> {
     if (this.#doubtful.size === 0 && !this.#isUnsure) return;
-    // What was in doubt is in the log, if anywhere.
+    // An append applies all earlier entries, so afterwards the replica has every admission in doubt that was committed.
     await this.#ask(NOTHING_ADDED);
     const ids = [...this.#doubtful];
     let replica = this.#replica as Replica;

@@ -1,18 +1,21 @@
-/** One thing at a time follows the log. */
+/** A queue that runs one task at a time. */
 
 export class Turns {
   readonly #isLockedOut: (error: unknown) => boolean;
-  /** The end of what was last begun. */
+  /** The end of the last queued task. */
   #last: Promise<unknown> = Promise.resolve();
-  /** When a lock was last waited for in vain, and what came of that. */
+  /** The time and error of the last lock timeout. */
   #lockedOut: { readonly atMs: number; readonly error: unknown } | undefined;
 
-  /** `isLockedOut`: whether an error says that a lock was waited for in vain. */
+  /** `isLockedOut`: whether an error is a lock timeout. */
   constructor(isLockedOut: (error: unknown) => boolean) {
     this.#isLockedOut = isLockedOut;
   }
 
-  /** What has come during a wait for a lock that was in vain does not wait for the same lock: it fails with that. */
+  /**
+   * Runs a task after the earlier ones. Tasks queued during a lock timeout fail with its error instead of waiting for
+   * the same lock again.
+   */
   run<T>(work: () => Promise<T>): Promise<T> {
     const askedAtMs = performance.now();
     const turn = this.#last.then(() => {
@@ -25,7 +28,7 @@ export class Turns {
     return turn;
   }
 
-  /** Resolves when all has ended that was begun. */
+  /** Resolves when every queued task has ended. */
   async end(): Promise<void> {
     await this.#last;
   }
