@@ -1,4 +1,4 @@
-/** A request that was admitted, and what the monitor reads of it while it is in flight. */
+/** An admitted request, and the facts that the monitor reads while it is in flight. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import type { CachedAnswer } from '../core/cached-answers.ts';
@@ -14,26 +14,25 @@ import { spentByOf } from './spent-by.ts';
 export interface Admitted {
   readonly exchange: Exchange;
   readonly request: ModelRequest;
-  /** Those of the client that reach a host of its dialect. */
+  /** Client headers to pass on to a host of the same dialect. */
   readonly headers: DialectHeaders;
-  /** The end user it is for; empty if it names none. */
+  /** The end user; empty if the request names none. */
   readonly user: string;
-  /** The groups that it is booked to, from inside out; undefined for none. */
+  /** The groups that the request is booked to, from inside out; undefined without groups. */
   readonly groups: readonly string[] | undefined;
-  /** The model that was asked for. */
+  /** The requested model. */
   readonly model: Model;
-  /** That model, then the fallbacks that admission allowed. */
+  /** The requested model, then the fallbacks that admission allowed. */
   readonly routes: readonly [Route, ...Route[]];
-  /** What was admitted. */
   readonly plan: Plan;
   readonly meter: Meter;
   /** Undefined until it is sent upstream. */
   dispatch?: Dispatch;
-  /** What it is answered with in place of a host's answer. */
+  /** The cached answer to send, if any. */
   cached?: CachedAnswer | undefined;
-  /** Its operator has stopped it. */
+  /** Set once the operator has stopped the request. */
   isStopped?: true;
-  /** Wakes it while it waits for an equal request. */
+  /** Ends the wait for an equal request in flight. */
   wake?: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a stream may write: as much as is held for it. The hold grows ahead of it, by its pace, from what is left, so that
- * the stream need not wait; and where nothing is left, that is known before all that is held is used up.
+ * Limits a stream to the output that its hold covers. The hold grows ahead of the stream, at the pace of the stream, so that
+ * the stream need not wait. If no money is left, the gateway learns it before the hold is used up.
  */
 
 import { LEAST_ESTIMATE, pricesFor } from '../catalog/cost.ts';
@@ -21,28 +21,28 @@ import { withCalls } from './tool-calls.ts';
 
 export interface AllowanceOptions extends CoverageOptions {
   readonly requestId: string;
-  /** What admission has held. */
+  /** The amount that admission held. */
   readonly holdNanos: Nanos;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
   readonly growthTimes: GrowthTimes;
 }
 
-/** About how long it takes to count the tokens of a stream, in milliseconds. */
+/** Approximate time to count the tokens of a stream, in milliseconds. */
 const COUNT_MS = 100;
-/** The same including the start of the tokenizer, which takes 0.2 s of a core: seconds on a busy machine. */
+/** The same including the start of the tokenizer: 0.2 s of CPU time, seconds on a busy machine. */
 const FIRST_COUNT_MS = 5_000;
-/** The tokenizer is started once less money is left than a stream uses in so many milliseconds. */
+/** The tokenizer is loaded once the remaining money covers less than this time of output, in milliseconds. */
 const START_AHEAD_MS = 30_000;
-/** The share of its hold up to which a slow stream asks for nothing. Short streams never ask. */
+/** A slow stream first grows its hold after using this share of it. Short streams never grow it. */
 const UNASKED_SHARE = 0.5;
-/** The longest that a stream waits for the count before it is cut. */
+/** Maximum time a stream waits for the count before it is cut, in milliseconds. */
 const MOST_WAIT_MS = 5_000;
-/** How long a refusal is believed: money may come back. */
+/** How long a refused growth is cached, in milliseconds: money may be released again. */
 const REFUSAL_MS = 500;
-/** Fewer tokens than this are not worth another look, or another count. */
+/** Minimum number of new tokens before the stream is checked or counted again. */
 const FEW_TOKENS = 16;
-/** Hosts have other tokenizers: a count up to so many times the maximum says nothing against one that obeys it. */
+/** Tolerance for the maximum: hosts use other tokenizers, so a host that obeys it may exceed it by our count. */
 const MOST_OF_MAXIMUM = 1.25;
 
 export class StreamAllowance implements Allowance {
@@ -51,23 +51,23 @@ export class StreamAllowance implements Allowance {
   readonly audioWeight: number;
   readonly imageWeight: number;
   readonly #options: AllowanceOptions;
-  /** The calls of tools that the hold is to cover. */
+  /** The tool calls that the hold covers. */
   #tools: readonly HostTool[];
   #coverage: Coverage;
-  /** What a hold grows by at a time. */
+  /** The increment of a hold, in tokens. */
   readonly #stepTokens: number;
   readonly #pace = new Pace();
   #holdNanos: Nanos;
-  /** The host has written more than the maximum that it was told. */
+  /** The host has exceeded the declared maximum. */
   #isBeyondMaximum = false;
   #growing: Promise<void> | undefined;
-  /** Why the last growth was refused, if it was. */
+  /** The refusal of the last growth, if it was refused. */
   #refusal: ClientError | undefined;
   /** The tokens that the money beyond the hold pays for, as of the last growth; undefined before the first. */
   #leftTokens: number | undefined;
   #answeredAtMs = 0;
   #counting: Promise<boolean> | undefined;
-  /** What was written when it was last counted: by the estimate, and of texts by the count. */
+  /** The output at the last count: as estimated, and the counted tokens of its text. */
   #estimated = 0;
   #counted = 0;
 
@@ -103,7 +103,7 @@ export class StreamAllowance implements Allowance {
     return undefined;
   }
 
-  /** With the next event, or once there may be more than the request allows. */
+  /** Schedules the next check: at the next event, or, with a full hold, once the output may exceed the maximum. */
   #askSoon(): void {
     this.askAt = this.#isFull ? LEAST_ESTIMATE * this.#mostOfMaximum : -1;
   }
@@ -112,7 +112,7 @@ export class StreamAllowance implements Allowance {
     return this.#coverage.tokensIn(this.#holdNanos);
   }
 
-  /** All that the request allows is held, as far as its host obeys. */
+  /** True if the hold covers the whole maximum, unless the host has exceeded it. */
   get #isFull(): boolean {
     const { mostNanos } = this.#coverage;
     return !this.#isBeyondMaximum && mostNanos !== undefined && this.#holdNanos >= mostNanos;
@@ -122,7 +122,7 @@ export class StreamAllowance implements Allowance {
     return MOST_OF_MAXIMUM * this.#coverage.mostTokens;
   }
 
-  /** Begins to hold more if the answer might be late otherwise, and says when to look again. */
+  /** Starts to grow the hold if waiting longer could stall the stream, and schedules the next check. */
   #lookAhead(meter: Meter, written: number): void {
     const covered = this.#coveredTokens;
     const ahead = this.#tokensAhead(covered);
@@ -134,7 +134,9 @@ export class StreamAllowance implements Allowance {
     this.askAt = isAsking ? covered : Math.min(startAt, written + Math.max(FEW_TOKENS, (startAt - written) / 2));
   }
 
-  /** The tokens that may be written before a growth is answered and, if it leaves nothing, all tokens are counted. */
+  /**
+   * The tokens that the stream may write while a growth is pending and, if the growth finds no more money, during the count.
+   */
   #tokensAhead(covered: number): number {
     const { growthTimes, counter } = this.#options;
     const usual = this.#pace.tokensIn(2 * growthTimes.ms + COUNT_MS);
@@ -143,15 +145,18 @@ export class StreamAllowance implements Allowance {
     return Math.max(usual, Math.min(this.#pace.tokensIn(FIRST_COUNT_MS), (1 - UNASKED_SHARE) * covered));
   }
 
-  /** Before a stream is cut its tokens are counted, which takes a while, and much longer for the first stream after a start. */
+  /**
+   * Counts early if money runs short: the exact count must be known before a stream is cut, and the first one loads the
+   * tokenizer.
+   */
   #countIfShort(meter: Meter): void {
     const aheadMs = this.#options.counter.isLoaded ? 0 : START_AHEAD_MS;
     if (this.#leftTokens !== undefined && this.#leftTokens <= this.#pace.tokensIn(aheadMs)) void this.#count(meter);
   }
 
-  /** For a stream that has used up what is held. */
+  /** Waits for a larger hold, for a stream that has used up its own. */
   async #wait(meter: Meter): Promise<ClientError | undefined> {
-    // In the time of one step its host writes no more than that beyond the money.
+    // During one step, the host writes at most one step of tokens beyond the money.
     const untilMs = meter.nowMs + Math.min(MOST_WAIT_MS, this.#pace.msFor(this.#stepTokens));
     for (;;) {
       await this.#growing;
@@ -163,7 +168,7 @@ export class StreamAllowance implements Allowance {
     }
   }
 
-  /** Holds more, in whole steps, for so many tokens, or as much of that as is left. */
+  /** Grows the hold to cover this many tokens, in whole steps, or by the remaining money if it is less. */
   #grow(toward: number): Promise<void> {
     this.#growing = this.#growNow(toward).finally(() => {
       this.#growing = undefined;
@@ -177,7 +182,7 @@ export class StreamAllowance implements Allowance {
     const { mostNanos = 0n } = this.#coverage;
     const steps = Math.max(1, Math.ceil((toward - this.#coveredTokens) / this.#stepTokens));
     const cost = this.#coverage.nanosFor(this.#coveredTokens + steps * this.#stepTokens);
-    // Never more than all that the request allows, while its host obeys.
+    // While the host obeys its maximum, the hold never exceeds the cost of that maximum.
     const holdNanos = this.#holdNanos < mostNanos && mostNanos < cost ? mostNanos : cost;
     const startedAtMs = performance.now();
     const outputTokens = this.#coverage.outputIn(holdNanos);
@@ -192,7 +197,7 @@ export class StreamAllowance implements Allowance {
     this.#leftTokens = leftNanos === undefined ? Number.POSITIVE_INFINITY : this.#coverage.tokensFor(leftNanos);
   }
 
-  /** Counts what was written since the last count. False if that is next to nothing, or takes too long. */
+  /** Counts the output since the last count. False if there is too little of it, or the count takes too long. */
   async #isCounted(meter: Meter, untilMs: number): Promise<boolean> {
     if (this.#counting === undefined && meter.written.tokens - this.#estimated < FEW_TOKENS) return false;
     return within(untilMs - meter.nowMs, this.#count(meter), () => false);
@@ -217,8 +222,8 @@ export class StreamAllowance implements Allowance {
   }
 
   /**
-   * A stream whose maximum is held is not cut because an estimate is too high: only what is counted shows that its host
-   * writes more than it was told. The stream does not wait for that.
+   * A high estimate alone does not cut a stream whose maximum is held; only a count proves that the host exceeds the maximum.
+   * The stream does not wait for the count.
    */
   #checkMaximum(meter: Meter): void {
     this.askAt = Number.POSITIVE_INFINITY;
@@ -235,5 +240,5 @@ export class StreamAllowance implements Allowance {
   }
 }
 
-/** The next event asks again, or its answer says what is wrong. */
+/** The next event asks again, and its response reports the error. */
 function ignore(): void {}

@@ -1,4 +1,4 @@
-/** Which requests may be answered from the cache of answers, and by what they are known there. */
+/** Decides which requests may be answered from the response cache, and computes their cache keys. */
 import { createHash } from 'node:crypto';
 import { toolsFor } from '../catalog/tool-cost.ts';
 import type { AnswerPlace, CachedAnswer, CacheTerms, Saving } from '../core/cached-answers.ts';
@@ -10,36 +10,39 @@ import { readInput } from '../dialects/input.ts';
 import type { JsonBody } from '../wire/body.ts';
 import type { Permitted, Plan } from './plan.ts';
 
-/** Where answers are kept. What goes wrong there is nobody's failure: a look-up finds nothing then. */
+/** Stores cached answers. Its failures are not reported: a failed look-up is a miss. */
 export interface AnswerCache {
-  /** An answer that is younger than `ttlMs`. */
+  /** Returns an answer younger than `ttlMs`. */
   find(place: AnswerPlace, ttlMs: number): Promise<CachedAnswer | undefined>;
   add(place: AnswerPlace, answer: CachedAnswer, terms: CacheTerms): void;
   countSaving(saving: Saving): void;
 }
 
-/** What the cache is for one request. */
+/** The caching of one request. */
 export interface Caching {
   readonly place: AnswerPlace;
   readonly terms: CacheTerms;
-  /** Whether its client takes an answer from there. */
+  /** Whether the client accepts a cached answer. */
   readonly mayFind: boolean;
 }
 
-/** A longer body is not looked up: to read it once more would delay others. In characters. */
+/** Maximum length of a body that is looked up, in characters. Hashing a longer one would delay other requests. */
 const MAX_BODY_LENGTH = 1024 * 1024;
 
-/** What names an end user or another cache, and is in no answer of the dialect. Answers of other dialects are not kept. */
+/**
+ * Fields left out of the cache key: they name an end user or another cache, and do not occur in answers of the dialect.
+ * Answers of dialects without an entry are not cached.
+ */
 const UNREAD: Readonly<Partial<Record<DialectName, ReadonlySet<string>>>> = {
   chat: new Set(['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'metadata']),
   messages: new Set(['metadata']),
   embeddings: new Set(['user']),
-  // These answers quote what was asked.
+  // These answers quote the request.
   responses: new Set(),
   gemini: new Set(),
 };
 
-/** `clientHeaders`: the headers of the client, in lower case. `keyId`: who asks. Undefined where the cache has no part in it. */
+/** `clientHeaders`: the client's headers, in lower case. Undefined if the request bypasses the cache. */
 export function cachingOf(
   { request, headers, targets, brought }: Permitted,
   { routes: [{ capTokens }] }: Plan,
@@ -62,24 +65,24 @@ export function cachingOf(
   const asksHost = brought !== undefined || keepsState(sent) || toolsFor(model, model, sent.hostTools).length > 0;
   if (asksHost || request.body.text.length > MAX_BODY_LENGTH || namesWhatIsElsewhere(request)) return undefined;
   const scope = terms.isShared ? '' : keyId;
-  // Not every dialect says in the body whether the answer is a stream.
+  // Not every dialect has the stream flag in the body.
   const facts = [VERSION, terms.fingerprint, scope, model.id, dialect, request.stream, capTokens ?? null, headers];
   const hash = createHash('sha256').update(JSON.stringify(facts));
   hashBody(request.body, unread, hash);
   return {
     place: { id: hash.digest('hex'), model: model.id },
     terms,
-    // By `max-age=0` browsers say so for their pages.
+    // Browsers send `max-age=0` to force a reload.
     mayFind: !directives.has('no-cache') && !directives.has('max-age=0'),
   };
 }
 
-/** Whether a host is to keep the answer, so that each has an id of its own. */
+/** Whether the host stores the answer, so that each answer needs its own id. */
 function keepsState({ body: { fields }, state }: ModelRequest): boolean {
   return fields.store === true || (state?.mayKeep === true && state.isKept);
 }
 
-/** What is at an address, or at the host, may be something else the next time. */
+/** Content behind a URL or stored at the host may change between requests. */
 function namesWhatIsElsewhere(request: ModelRequest): boolean {
   return readInput(request).attachments.some(
     (each) => each.kind === 'reference' || (each.kind === 'image' && each.isFetched === true),
@@ -87,14 +90,14 @@ function namesWhatIsElsewhere(request: ModelRequest): boolean {
 }
 
 /**
- * Without the white space between its parts, and without regard to the order of the fields at the top. All else counts as
- * it is spelled: the order of the fields of a schema, say, can change an answer, and so could the spelling of a number.
+ * Hashes the body without white space and in a fixed order of its top-level fields. Nested values count as written: the order
+ * of schema fields can change an answer, and so could the spelling of a number.
  */
 function hashBody({ text, members }: JsonBody, unread: ReadonlySet<string>, hash: ReturnType<typeof createHash>): void {
   const counted = members.filter(({ key }) => key !== 'model' && !unread.has(key));
   for (const { key, valueStart, valueEnd } of counted.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const value = withoutSpace(text.slice(valueStart, valueEnd));
-    // As if they were not there: what they say is the default.
+    // Skips explicit defaults.
     if (value === 'null' || (key === 'stream' && value === 'false')) continue;
     hash.update(`${JSON.stringify(key)}:${value},`);
   }

@@ -1,4 +1,4 @@
-/** Answers on their way into the cache and out of it: what a client gets is noted, and what was noted is sent again. */
+/** Records answers for the cache while they are sent, and replays cached answers. */
 import { type CachedAnswer, MAX_ANSWER_BYTES } from '../core/cached-answers.ts';
 import type { Nanos } from '../core/money.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
@@ -8,17 +8,17 @@ import { NO_WORK, type RelayResult, type StreamSink, type Termination } from '..
 import type { Admitted } from './admitted.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 
-/** What the journal names in place of an upstream. No provider can have this name. */
+/** The journal's upstream name for cached answers. No provider can have this name. */
 const FROM_CACHE = '(cache)';
-/** Prices of nothing, in the words of `catalog/price-text.ts`. */
+/** A price of zero, in the syntax of `catalog/price-text.ts`. */
 const CACHED_PRICE = '0/0/0 cache=hit';
-/** So much of a stream is sent before its client has to have read it, in bytes. */
+/** Bytes of a replayed stream to send before waiting for the client to read. */
 const SLICE_BYTES = 64 * 1024;
 
-/** How long a client may keep its stream waiting, in all, before equal requests of others wait no longer, in milliseconds. */
+/** Total time that a client may stall its stream before equal requests stop waiting for it, in milliseconds. */
 const SLOW_READER_MS = 1_000;
 
-/** Passes a stream on, and notes it as far as it may be kept. */
+/** Passes a stream on, and records it up to the maximum size of a cached answer. */
 export class NotingSink implements StreamSink {
   readonly #sink: StreamSink;
   readonly #leaveOthers: () => void;
@@ -26,7 +26,9 @@ export class NotingSink implements StreamSink {
   #length = 0;
   #waitedMs = 0;
 
-  /** `leaveOthers`: called once others had better not wait for this answer, which is too long or has a client that hardly reads. */
+  /**
+   * `leaveOthers`: called when equal requests should stop waiting, because the answer is too long or its client hardly reads.
+   */
   constructor(sink: StreamSink, leaveOthers: () => void) {
     this.#sink = sink;
     this.#leaveOthers = leaveOthers;
@@ -50,7 +52,7 @@ export class NotingSink implements StreamSink {
       this.#noted = undefined;
       this.#leaveOthers();
     }
-    // A copy: a slice would keep all that was read with it.
+    // A copy: a slice would retain the whole read buffer.
     this.#noted?.push(Buffer.from(bytes));
     const drained = this.#sink.write(bytes);
     if (drained !== undefined) this.#watch(drained);
@@ -67,13 +69,16 @@ export class NotingSink implements StreamSink {
     void drained.then(end, end);
   }
 
-  /** All that was sent; undefined if it was too much. */
+  /** The bytes sent; undefined if they exceed the maximum size. */
   get noted(): Buffer | undefined {
     return this.#noted && Buffer.concat(this.#noted);
   }
 }
 
-/** The answer as it is kept: only one that is whole, of the model that was asked for, and without a doubt. */
+/**
+ * Returns the answer to cache. Only complete answers of the requested model, without a note and without host tool calls,
+ * are cached.
+ */
 export function answerToKeep(
   { dispatch, model }: Admitted,
   { termination, note, metered }: RelayResult,
@@ -93,7 +98,7 @@ function bytesOf(termination: Termination, sent: Buffer | undefined): Pick<Cache
   return { body: sent, end: termination.end };
 }
 
-/** Sends an answer as it was sent before, but for its last bytes. */
+/** Replays a cached answer except for its last bytes, which wait for the settlement. */
 export async function replay({ body, end }: CachedAnswer, sink: StreamSink): Promise<RelayResult> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (end === undefined) return ended(sink, { kind: 'json', body: bytes });
@@ -110,7 +115,7 @@ function ended({ gone }: StreamSink, termination: Termination): RelayResult {
     : { metered: NO_WORK, termination, note: undefined };
 }
 
-/** How a request ends that no host was asked for: it costs nothing. */
+/** The end of a request that was answered from the cache. It costs 0. */
 export function endOfCached(
   { model, plan: { alias } }: Admitted,
   { termination }: RelayResult,
@@ -127,16 +132,19 @@ export function endOfCached(
   };
 }
 
-/** Equal requests that are on their way to a host: others wait for the first, and go by themselves if it brings nothing. */
+/**
+ * Coalesces equal requests: while one is in flight, the others wait for its answer. If it yields no cacheable answer, they
+ * are dispatched separately.
+ */
 export class Flights {
   readonly #open = new Map<string, Flight>();
 
-  /** The request that is on its way for an answer with this id. */
+  /** The request in flight for the answer with this id. */
   of(id: string): Flight | undefined {
     return this.#open.get(id);
   }
 
-  /** Others wait for this request from now on. Undefined if one is on its way already. */
+  /** Registers a request that others may wait for. Undefined if another one is registered. */
   begin(id: string): Flight | undefined {
     if (this.#open.has(id)) return undefined;
     const { promise, resolve } = Promise.withResolvers<CachedAnswer | undefined>();
@@ -152,6 +160,6 @@ export class Flights {
 
 export interface Flight {
   readonly landed: Promise<CachedAnswer | undefined>;
-  /** It is over, with an answer that others can have, or without one. Only the first time counts. */
+  /** Ends the wait, with the answer or without one. Later calls have no effect. */
   land(answer?: CachedAnswer): void;
 }

@@ -1,4 +1,4 @@
-/** Answers `/v1/keys`: keys that a key makes under it, if its operator lets it. */
+/** Answers `/v1/keys`: creates, lists and deletes the child keys of a key, if the operator allows it. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
@@ -10,25 +10,25 @@ import { readJsonBody } from '../wire/body.ts';
 import { admitListing, identifyLister, type Refused, refused } from './listing.ts';
 import { readBody } from './read-body.ts';
 
-/** What becomes of a request of a key about those under it. `json` is what the client reads. */
+/** The result of an operation on child keys. `json` is the body of the response. */
 export type ChildAnswer =
   | { readonly kind: 'done'; readonly json: object }
   | { readonly kind: 'invalid'; readonly problem: string }
   | { readonly kind: 'no_such_key' }
-  /** Its key makes none. */
+  /** The key may not create child keys. */
   | { readonly kind: 'may_not' };
 
 export type ChildRefusal = Exclude<ChildAnswer, { kind: 'done' }>;
 
-/** What a key asks about those under it. */
+/** An operation of a key on its child keys. */
 export type ChildQuestion =
   | { readonly kind: 'create'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'list' }
   | { readonly kind: 'delete'; readonly id: string };
 
-/** The keys that keys have made. */
+/** The store of child keys. */
 export interface ChildKeys {
-  /** Why it would be refused now. Changes nothing. */
+  /** Returns the refusal that `answer` would return now. Changes no state. */
   check(parentId: string, question: ChildQuestion): Promise<ChildRefusal | undefined>;
   answer(parentId: string, question: ChildQuestion): Promise<ChildAnswer>;
 }
@@ -41,8 +41,8 @@ interface ChildKeyParts {
 }
 
 /**
- * Sends the answer, or returns why it is refused, which is known before anything is taken from the key. Throws a BodyError.
- * `id`: of the key that is asked for.
+ * Sends the answer, or returns the refusal. Checks the operation before it uses up an entry of the key's window. Throws a
+ * BodyError. `id`: the child key to delete.
  */
 export async function serveChildKeys(
   parts: ChildKeyParts,

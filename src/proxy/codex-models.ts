@@ -1,11 +1,11 @@
-/** The field `models` of the listing, which Codex reads in place of its own table of models. */
+/** The `models` field of the listing, which Codex reads instead of its built-in model table. */
 import type { Model } from '../catalog/catalog.ts';
 import { traitsOf } from '../catalog/model-traits.ts';
 
-/** The query parameter by which Codex asks for this field. */
+/** The query parameter with which Codex requests this field. */
 export const CODEX_QUERY = 'client_version';
 
-/** Codex sends these in place of its own instructions: an entry without them is not valid. */
+/** Codex sends these instead of its built-in instructions: an entry without them is invalid. */
 const INSTRUCTIONS = `You are a coding agent. You run in Codex, in the terminal of a developer, and share its working folder.
 
 - Read the code that a task concerns before you change it. Follow its conventions, and keep the change as small as the task allows.
@@ -22,12 +22,12 @@ const EFFORTS = [
   { effort: 'high', description: 'Long reasoning' },
 ];
 
-/** What Codex assumes for a model that it does not know. In tokens. */
+/** The context window that Codex assumes for an unknown model, in tokens. */
 const CONTEXT_WINDOW = 272_000;
-/** Of the output of a command that Codex gives back to the model. In tokens. */
+/** Maximum length of command output that Codex returns to the model, in tokens. */
 const COMMAND_OUTPUT = 10_000;
 
-/** The entry of a model, in the form of Codex 0.169. `index`: its place in the list. */
+/** The entry of a model, in the format of Codex 0.169. `index`: its position in the list. */
 export function codexModel(name: string, model: Model, index: number): object {
   const reasons = !model.ignoreFields.includes('reasoning_effort');
   const window = model.contextWindow ?? CONTEXT_WINDOW;

@@ -1,7 +1,6 @@
 /**
- * Answers requests to count tokens, which are free: by the host where it can count, otherwise by the
- * gateway. A count takes a slot of its key, and disturbs no request of another: what a host answers
- * to it is not held against the host.
+ * Answers token-count requests, which are free: at the host if it can count, otherwise with the gateway's tokenizer. A count
+ * takes a slot of its key. Its failures do not affect the circuit breaker of the host, so it cannot disturb other requests.
  */
 
 import { PatientTimer } from '../core/patient-timer.ts';
@@ -22,10 +21,10 @@ import { readBody } from './read-body.ts';
 import { permit, resolveRequest } from './resolve.ts';
 import { errorOf, finish } from './respond.ts';
 
-/** How long a host may take to count, in milliseconds. It takes some hundred for a long input. */
+/** Timeout of a count at the host, in milliseconds. A long input takes several hundred. */
 const COUNT_AT_HOST_MS = 10_000;
 
-/** How a dialect asks for a count, and how it says one. */
+/** The count request of a dialect, and the format of its answer. */
 interface Count {
   readonly dialect: Dialect;
   answer(tokens: number): Fields;
@@ -36,7 +35,7 @@ const COUNTS = {
   gemini: { dialect: GEMINI_COUNT_TOKENS, answer: (tokens) => ({ totalTokens: tokens }) },
 } as const satisfies Record<string, Count>;
 
-/** The dialects that have a path for it. */
+/** The dialects with a path for counts. */
 export type CountDialect = keyof typeof COUNTS;
 
 /** Sends the count, or returns why it is refused. Throws a BodyError. */
@@ -49,7 +48,7 @@ export async function countTokens(
   const { ledger, bodies, catalog } = parts;
   const lister = await identifyLister(ledger, exchange);
   if (!lister.ok) return lister.refused;
-  // What is free is not refused for money.
+  // Counts are free, so the spending limits do not refuse them.
   const reading = { ...lister.key, refusal: undefined };
   const body = await readBody(exchange, reading, bodies, catalog);
   const headers = exchange.headers(dialect.headers);
@@ -65,7 +64,7 @@ export async function countTokens(
   try {
     counted = await count(parts, exchange, permission.permitted, COUNTS[asked]);
   } finally {
-    // Before the answer: a client that sends one request after the other never meets its own slot.
+    // Before the answer is sent, so that a sequential client never meets its own slot.
     await ledger.endCount(requestId);
   }
   finish(exchange, counted);
@@ -85,7 +84,7 @@ async function count(
   return { kind: 'json', body: Buffer.from(body) };
 }
 
-/** The host's count, or what it finds wrong with the request. Undefined if it does not count, for whatever reason. */
+/** The host's count, or its rejection of an invalid request. Undefined if the host does not count, for any reason. */
 async function countAtHost(
   dispatcher: Dispatcher,
   exchange: Exchange,

@@ -1,4 +1,4 @@
-/** What a hold covers of the output that a stream shows, in tokens of text. Pure. */
+/** Converts between held money and the output tokens that a stream may show. Pure. */
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, outputPricesAt, pricesFor } from '../catalog/cost.ts';
 import type { HostTool } from '../core/host-tools.ts';
@@ -11,15 +11,15 @@ import { hiddenThinking } from './thinking.ts';
 const MILLION = 1_000_000n;
 
 export interface CoverageOptions {
-  /** As its host gets it. */
+  /** The request as sent to the host. */
   readonly request: ModelRequest;
-  /** The model that serves. */
+  /** The serving model. */
   readonly model: Model;
   /** The estimated input that the hold covers. */
   readonly inputTokens: number;
-  /** The most output that the request allows, over all choices; undefined if it does not say. */
+  /** The maximum output of the request, over all choices; undefined if it declares none. */
   readonly maximumTokens: number | undefined;
-  /** What its host may bill besides text. */
+  /** Media that the host may bill in addition to text. */
   readonly media: Media;
 }
 
@@ -27,17 +27,17 @@ export class Coverage {
   /** The price of a token of audio, and of an image, in tokens of text. */
   readonly audioWeight: number;
   readonly imageWeight: number;
-  /** What covers all that the request allows; undefined if nothing does. */
+  /** The cost of the request's maximum; undefined without a maximum. */
   readonly mostNanos: Nanos | undefined;
-  /** All that the request allows a stream to show. */
+  /** The maximum of output tokens that a stream may show. */
   readonly mostTokens: number;
   /** Nanodollars for a million tokens of text. */
   readonly #price: Nanos;
   readonly #inputNanos: Nanos;
-  /** Output that is held for, and that a stream does not show: thinking and rejected predictions. */
+  /** Output that the hold covers but that a stream does not show: thinking and rejected predictions. */
   readonly #unseenTokens: number;
 
-  /** `hostTools`: with the calls that the hold is to cover. */
+  /** `hostTools`: including the calls that the hold covers. */
   constructor({ request, model, inputTokens, maximumTokens, media }: CoverageOptions, hostTools: readonly HostTool[]) {
     const prices = pricesFor(model, request.serviceTier);
     const { text, audio, image } = outputPricesAt(prices, inputTokens);
@@ -45,7 +45,7 @@ export class Coverage {
     const cost = (outputTokens: number) => expectedCost(prices, inputTokens, outputTokens, extras);
     const predicted = predictedOutput(request);
     const hidden = hiddenThinking(request, model) * request.choices;
-    // With free text, only audio and images cost money.
+    // If text is free, only audio and images cost money.
     const possible = [text, media.speaks ? audio : 0n, media.draws ? image : 0n];
     this.#price = possible.find((price) => price > 0n) ?? 0n;
     this.#inputNanos = cost(0);
@@ -58,7 +58,7 @@ export class Coverage {
       this.mostNanos === undefined ? Number.POSITIVE_INFINITY : this.outputIn(this.mostNanos) - predicted;
   }
 
-  /** What must be held for a stream that shows so many tokens. */
+  /** The money to hold for a stream that shows this many tokens. */
   nanosFor(tokens: number): Nanos {
     const output = { tokens: tokens + this.#unseenTokens, nanosPerMillion: this.#price };
     return this.#inputNanos + costRoundedUp([output]);
@@ -74,7 +74,10 @@ export class Coverage {
     return this.#price === 0n ? Number.POSITIVE_INFINITY : Number((nanos * MILLION) / this.#price);
   }
 
-  /** All output that a hold covers, with what a stream does not show: less than none where it does not cover input and calls. */
+  /**
+   * All output that a hold covers, including output that a stream does not show. Negative if the hold does not cover input
+   * and calls.
+   */
   outputIn(holdNanos: Nanos): number {
     const left = holdNanos - this.#inputNanos;
     if (this.#price === 0n) return left < 0n ? -1 : Number.POSITIVE_INFINITY;

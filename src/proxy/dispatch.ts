@@ -1,4 +1,4 @@
-/** One request's way through the upstreams: tries one after another until one answers or none may be tried. */
+/** Dispatches a request: tries one upstream after another until one answers or no further attempt is allowed. */
 import type { Model } from '../catalog/catalog.ts';
 import { causeOf } from '../core/failure.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
@@ -26,7 +26,7 @@ import type { Route } from './plan.ts';
 import { explainOperatorFault, isBilled, provesNoWork, rejectionOf, withoutClientRetry } from './rejection.ts';
 import { errorOf, outcomeOf } from './respond.ts';
 
-/** How long an answer is read on after its client has left, where the provider has `on_disconnect: drain`. */
+/** Maximum time to drain an answer after its client has left, with `on_disconnect: drain`, in milliseconds. */
 const DRAIN_AFTER_DISCONNECT_MS = 60_000;
 
 const NONE: ReadonlySet<Member> = new Set();
@@ -35,29 +35,29 @@ export interface DispatcherParts {
   /** The active providers, by name. */
   readonly providers: ReadonlyMap<string, Provider>;
   readonly retry: RetryPolicy;
-  /** How long an upstream may be silent in a stream before the client gets a comment, in milliseconds; undefined: never. */
+  /** Silence of an upstream after which a stream gets a keep-alive comment, in milliseconds; undefined to disable. */
   readonly keepAliveMs: number | undefined;
   readonly log: Log;
-  /** An attempt is over. `failure` says what went wrong, where the upstream is to blame. */
+  /** Called at the end of an attempt. `failure` is set if the upstream caused it. */
   onAttempt(upstream: string, failure: AttemptFailure | undefined): void;
 }
 
-/** A request that is to be dispatched. */
+/** A request to dispatch. */
 export interface Dispatchable {
   readonly requestId: string;
   readonly request: ModelRequest;
-  /** Headers of the client that reach a host of its dialect. */
+  /** Client headers to pass on to a host of the same dialect. */
   readonly headers: Readonly<Record<string, string>>;
   readonly trace?: RequestTrace | undefined;
-  /** The model that was asked for, then its fallbacks. */
+  /** The requested model, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
   readonly meter: Meter;
   readonly sink: StreamSink;
-  /** What a stream of this model may write. */
+  /** The output bound of a stream on this route. */
   allowance(route: Route): Allowance;
 }
 
-/** A model, and the upstream that is asked for it. */
+/** A model, and the upstream to send its request to. */
 interface Target {
   readonly route: Route;
   readonly member: Member;
@@ -81,8 +81,9 @@ export class Dispatcher {
   }
 
   /**
-   * What must never reach a client. Errors are searched for the secrets of all providers, since one upstream may quote
-   * another; whole answers only for the credentials of their own, at a cost that does not grow with their number.
+   * Secrets that must never reach a client. Errors are searched for the secrets of all providers, because one upstream may
+   * quote another. Whole answers are searched only for their own provider's credentials, so that the cost does not grow with
+   * the number of providers.
    */
   secretsOf(provider: string): Secrets {
     const all = this.#allSecrets();
@@ -94,7 +95,7 @@ export class Dispatcher {
     return secrets;
   }
 
-  /** Takes one retry from the budget. False where none is left. */
+  /** Takes one retry from the budget. False if the budget is used up. */
   takeRetry(): boolean {
     const left = onRetry(this.#budget, this.parts.retry);
     if (left === undefined) return false;
@@ -106,7 +107,7 @@ export class Dispatcher {
 export class Dispatch {
   readonly #request: Dispatchable;
   readonly #dispatcher: Dispatcher;
-  /** Undefined until an upstream has rejected it. */
+  /** Undefined until the first rejection. */
   #tried: Map<Model, Set<Member>> | undefined;
   readonly #startedAtMs = performance.now();
   #target: Target | undefined;
@@ -122,7 +123,7 @@ export class Dispatch {
     this.#dispatcher = dispatcher;
   }
 
-  /** The route of the current attempt, or of the last one. The request is charged by it. */
+  /** The route of the current or last attempt. The request is charged by its prices. */
   get route(): Route {
     return this.#target?.route ?? this.#request.routes[0];
   }
@@ -131,49 +132,48 @@ export class Dispatch {
     return this.route.model;
   }
 
-  /** The parts of the request that have no form at this host. */
+  /** The parts of the request that the host's dialect cannot express. */
   get ignored(): readonly string[] {
     return this.route.hosted.ignored;
   }
 
-  /** Who serves it; undefined until an upstream is asked. */
+  /** The serving model and upstream; undefined before the first attempt. */
   get served(): Served | undefined {
     if (this.#target === undefined) return undefined;
     return { model: this.model.id, upstream: this.#target.member.name, attempts: this.#attempts };
   }
 
-  /** From dispatch to the first byte of the answer that was relayed, in whole milliseconds. */
+  /** Time from dispatch to the first byte of the relayed answer, in whole milliseconds. */
   get firstByteMs(): number | undefined {
     const { firstByteMs } = this.#attempt ?? {};
     if (firstByteMs === undefined) return undefined;
     return firstByteMs + Math.round(this.#attemptStartedAtMs - this.#startedAtMs);
   }
 
-  /** How long ago the current attempt began, or the last one, in milliseconds. */
+  /** Age of the current or last attempt, in milliseconds. */
   get attemptMs(): number {
     return performance.now() - this.#attemptStartedAtMs;
   }
 
-  /** True once an upstream may have begun to work. */
+  /** True once an upstream may have started work. */
   get sent(): boolean {
     return this.#attempt?.sent === true;
   }
 
-  /** True once its result is known. */
+  /** True once the result is known. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Aborts the current attempt; there is no other. */
+  /** Aborts the current attempt and prevents further ones. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.#aborted = true;
     void this.#attempt?.stop(kind);
   }
 
   /**
-   * The client has left: there is no further attempt. A host works on for a request that is no
-   * stream, and bills it, so its answer is read; a stream is stopped unless it has finished or the
-   * provider says otherwise.
+   * Handles a disconnected client: there is no further attempt. A host finishes and bills a non-streaming request anyway, so
+   * its answer is read. A stream is stopped unless it is complete or the provider sets `on_disconnect` to drain.
    */
   clientLeft(): void {
     if (this.#isOver) return;
@@ -266,7 +266,7 @@ export class Dispatch {
     }
   }
 
-  /** The next target after a rejection, for one retry of the budget. Undefined where there may be no further attempt. */
+  /** The next target after a rejection; takes one retry from the budget. Undefined if no further attempt is allowed. */
   #takeNext(): Target | undefined {
     const { retry } = this.#dispatcher.parts;
     if (this.#aborted || this.#attempts >= retry.attempts) return undefined;
@@ -305,7 +305,7 @@ export class Dispatch {
     return this.#dispatcher.parts.providers.get(model.provider) as Provider;
   }
 
-  /** The upstreams that a request which refers to one of the others cannot go to. */
+  /** The upstreams that a request cannot use because it refers to content stored at one of the others. */
   #elsewhere(model: Model): ReadonlySet<Member> {
     const route = this.#request.routes.find((each) => each.model === model);
     const { upstream } = route ?? {};
@@ -326,7 +326,7 @@ export class Dispatch {
   }
 }
 
-/** How the answer of a route is counted where its host reports no usage. */
+/** How the answer of a route is counted if its host reports no usage. */
 function metering({ model, inputTokens, hosted: { request } }: Route): Metering {
   const { audioBytesPerToken: bytesPerAudioToken } = request;
   return { inputTokens, bytesPerAudioToken, tokensPerImage: tokensPerImageOf(model, request) };
@@ -349,7 +349,7 @@ function responseOptions(
   };
 }
 
-/** How an answer that is no JSON is relayed. Nothing in it is billed where tokens have no price. */
+/** How a non-JSON answer is relayed. It may be passed on unparsed only if the model has no token prices. */
 function bytesOptions({ request }: HostRequest, { isWithoutTokenPrices }: Model): BytesOptions | undefined {
   const { dialect } = request;
   if (dialect.readBytes === undefined) return undefined;
@@ -359,20 +359,20 @@ function bytesOptions({ request }: HostRequest, { isWithoutTokenPrices }: Model)
   };
 }
 
-/** What an attempt led to. */
+/** The result of an attempt. */
 type AttemptResult =
   | { readonly kind: 'answered'; readonly relayed: RelayResult }
-  /** The upstream did not take the request, and another one is to be tried. */
+  /** The upstream rejected the request, and another one is tried next. */
   | { readonly kind: 'rejected'; readonly next: Target };
 
-/** Where the upstream is to blame; undefined for an attempt that has answered. */
+/** The failure to count against the upstream; undefined if the attempt succeeded. */
 function attemptFailureOf({ termination, note }: RelayResult): AttemptFailure | undefined {
   if (outcomeOf(termination) !== 'upstream_error') return undefined;
   const { failure } = errorOf(termination) ?? {};
   return { cause: failure === undefined ? 'broken' : causeOf(failure), message: note ?? '' };
 }
 
-/** An attempt is about to begin; undefined if its request is not traced. `model`: the upstream's own name of it. */
+/** Traces the start of an attempt; undefined if the request is not traced. `model`: the upstream's name of the model. */
 function traceAttempt(
   trace: RequestTrace | undefined,
   { dialect, stream, choices, maxOutput }: ModelRequest,

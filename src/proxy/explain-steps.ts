@@ -1,4 +1,4 @@
-/** The steps of an explanation, with the figures that each is decided by. Pure. */
+/** The steps of an explanation, with the figures that decide each. Pure. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesAtLength, pricesFor } from '../catalog/cost.ts';
 import { mediaPricesOf } from '../catalog/media.ts';
@@ -26,7 +26,7 @@ export function keyStep({ keyId, name, limits }: KeyStanding): ExplainedStep {
   return okStep('key', `${name}, enabled`, { key: name, key_id: keyId, limits: { rpm, tpm, concurrency } });
 }
 
-/** What the body becomes for each of the models that it may go to. */
+/** The translation of the body for each candidate model. */
 export function requestStep({ request, targets }: Permitted): ExplainedStep {
   const translations = targets.map(({ model, request: sent, response, ignored }) => ({
     model: model.id,
@@ -42,7 +42,7 @@ export function requestStep({ request, targets }: Permitted): ExplainedStep {
   return okStep('request', message, { stream: request.stream, choices: request.choices, hosts: translations });
 }
 
-/** The estimate of the model that is asked; the reserved tokens cover its fallbacks, too. */
+/** The estimate for the requested model; the reserved tokens also cover its fallbacks. */
 export function estimateStep({ request }: Permitted, { routes, reservedTokens }: Plan): ExplainedStep {
   const [route] = routes;
   const { model, hosted, inputTokens, outputTokens } = route;
@@ -65,7 +65,7 @@ export function estimateStep({ request }: Permitted, { routes, reservedTokens }:
   });
 }
 
-/** Why so much output is estimated. */
+/** The reason for the estimate of the output. */
 function outputReason(sent: ModelRequest, { model, outputTokens, media }: Route): string {
   const { maxOutput, outputAt, dialect } = sent;
   const { id } = model;
@@ -99,7 +99,7 @@ export function priceStep({ routes, alias }: Plan): ExplainedStep {
   });
 }
 
-/** The flag that a price of audio or images depends on. Cached audio is charged, but not held for. */
+/** The flag that each price of audio or images depends on. Cached audio is charged, but not held for. */
 const FLAGS: Readonly<Record<string, keyof Media>> = {
   audio_input: 'hears',
   audio_output: 'speaks',
@@ -117,7 +117,7 @@ function tokenPricesText({ input, output }: Prices, ofMedia: ReturnType<typeof m
   return `${formatUsd(input)} in, ${formatUsd(output)} out, ${others.join('')}USD per million tokens`;
 }
 
-/** The units that are held, and the dearest that each may be. */
+/** The held units, with the highest price of each. */
 function unitsIn(model: Model, { serviceTier, hostTools }: ModelRequest) {
   const prices = pricesFor(model, serviceTier);
   return toolsFor(model, prices, hostTools)
@@ -145,7 +145,7 @@ export type LevelName = NonNullable<AtLevel['level']>;
 
 interface Check {
   readonly step: string;
-  /** The refusal that it can lead to, and of which level and budget. */
+  /** The refusal reason that this check corresponds to; `level` and `period` narrow it down. */
   readonly reason: Refusal['reason'];
   readonly level: LevelName | undefined;
   readonly period?: string;
@@ -153,13 +153,13 @@ interface Check {
   readonly figures: Readonly<Record<string, unknown>>;
 }
 
-/** A level with what it is decided by; that of the key has no name. */
+/** A level and its standing. The key's own level has no name. */
 interface Level {
   readonly level: LevelName | undefined;
   readonly at: LevelStanding;
 }
 
-/** From inside out: the end user of the key comes before the key. */
+/** From inside out: the end user of the key precedes the key. */
 function levelsOf(standing: KeyStanding): readonly Level[] {
   const own: Level = { level: undefined, at: standing };
   const outer = standing.outer.map((at): Level => {
@@ -180,7 +180,7 @@ export function levelWithout(standing: KeyStanding, model: string): Level | unde
   return levelsOf(standing).find(({ at: { allowlist } }) => allowlist?.includes(model) === false);
 }
 
-/** In the order in which admission checks them. What it decided stands in `refusal`. */
+/** Lists the checks in the order of admission. `refusal` is the decision of the ledger. */
 export function checkSteps(standing: KeyStanding, plan: Plan, refusal: Refusal | null): ExplainedStep[] {
   const levels = levelsOf(standing);
   const checks = [
@@ -206,7 +206,7 @@ function isOf({ reason, level, period }: Check, refusal: Refusal): boolean {
   return level?.kind === of?.kind && level?.name === of?.name && level?.of === of?.of && period === spent;
 }
 
-/** Of the key also where it has no limit. */
+/** The key has a monthly check even without a limit, which shows the month's spending. */
 function spendChecks({ level, at }: Level): Check[] {
   const { spendLimitNanos: limit, chargedNanos: charged } = at;
   const ofMonth: Check = {
@@ -251,7 +251,7 @@ function creditCheck({ balanceNanos, creditEnforced }: KeyStanding, { holdNanos 
   };
 }
 
-/** Each of all levels, before the next one. A level without such a limit has no such check. */
+/** Runs each check on all levels before the next check. A level without the limit has no check. */
 function rateChecks(levels: readonly Level[], { reservedTokens }: Plan): Check[] {
   const check = (
     step: 'requests_per_minute' | 'tokens_per_minute' | 'concurrency',
@@ -289,7 +289,7 @@ function rateChecks(levels: readonly Level[], { reservedTokens }: Plan): Check[]
   ];
 }
 
-/** Of what bounds the money of the key from outside. Its own stands with that of the account. */
+/** Money held at the outer levels. The money held for the key is part of the account's check. */
 function heldCheck({ level, at }: Level): Check[] {
   if (level === undefined || (at.spendLimitNanos === null && at.budgets.length === 0)) return [];
   const held = formatUsd(at.heldOfKeyNanos);
@@ -322,7 +322,7 @@ function left(nanos: Nanos): string {
   return formatUsd(nanos > 0n ? nanos : 0n);
 }
 
-/** Where it would go first, and what else could take it. */
+/** The next upstream, and the other candidates. */
 export function routeStep(
   { routes }: Plan,
   providers: ReadonlyMap<string, Provider>,

@@ -1,6 +1,6 @@
 /**
- * What would happen to a body, step by step. It asks the same functions as the pipeline, in the same
- * order, and takes nothing: no hold, no place in a window, no turn of an upstream.
+ * Forecasts the handling of a body, step by step. Calls the same functions as the pipeline, in the same order, but takes no
+ * hold, no entry of a window and no turn of an upstream.
  */
 import type { Catalog, InactiveModel } from '../catalog/catalog.ts';
 import { unmarkedName } from '../catalog/long-context.ts';
@@ -59,11 +59,11 @@ export interface ExplainParts {
   readonly maxBodyBytes: number;
 }
 
-/** The steps in their order, as far as they do not depend on the request. */
+/** The fixed steps, in order. */
 const STEPS = ['key', 'body', 'model', 'allowlist', 'request', 'estimate', 'price', 'hold', 'checks', 'route'] as const;
 type StepName = (typeof STEPS)[number];
 
-/** Never rejects for a ledger that cannot decide: then this is what would happen. */
+/** Returns an explanation even if the ledger is unavailable: clients would get that error. */
 export async function explain(parts: ExplainParts, question: ExplainQuestion): Promise<Explanation> {
   const trail = new Trail();
   try {
@@ -86,8 +86,8 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   if ('error' in read) return trail.refuse('body', read.error);
   const { dialect, body } = read;
   const { path = '', user } = question;
-  const beside = { address: addressOf(path), sent: user === undefined ? {} : headerNaming(user) };
-  const resolution = resolveRequest(parts.catalog, dialect, body, {}, beside);
+  const outsideBody = { address: addressOf(path), sent: user === undefined ? {} : headerNaming(user) };
+  const resolution = resolveRequest(parts.catalog, dialect, body, {}, outsideBody);
   const permission = permit(resolution, standing.callable, parts.catalog);
   addResolved(trail, parts.catalog, resolution, dialect, body, standing);
   if (!permission.ok) {
@@ -116,12 +116,12 @@ async function follow(trail: Trail, parts: ExplainParts, question: ExplainQuesti
   return unavailable === undefined ? trail.admit(step) : trail.refuse('route', unavailable, step);
 }
 
-/** Decided before any figure is looked at: the end user is blocked, or has to be named. */
+/** Refusals that precede all figures: the end user is blocked, or the key requires one. */
 function isForUser(refusal: Refusal | null): refusal is Refusal & { reason: 'key_disabled' | 'user_required' } {
   return refusal?.reason === 'key_disabled' || refusal?.reason === 'user_required';
 }
 
-/** As the pipeline admits: with the fallbacks of the model, and then without. */
+/** Forecasts admission like the pipeline: with the fallbacks of the model, then without. */
 async function decide(
   { ledger }: ExplainParts,
   keyId: string,
@@ -157,7 +157,7 @@ function guessed(body: Buffer): DialectName {
   return read.ok ? guessDialect(read.body.fields) : 'chat';
 }
 
-/** What is known of a body that was read, in the order of the checks. */
+/** Adds the steps of a parsed body, in the order of the checks. */
 function addResolved(
   trail: Trail,
   catalog: Catalog,
@@ -189,7 +189,7 @@ function addResolved(
   trail.add({ step: 'allowlist', status: 'ok', message: why, allowlist });
 }
 
-/** The model that does not exist for clients because its provider is inactive. */
+/** The requested model, if it is hidden from clients because its provider is inactive. */
 function inactiveModel(
   catalog: Catalog,
   { ok, model, modelName }: Resolution,
@@ -199,7 +199,7 @@ function inactiveModel(
   return catalog.inactive(modelName) ?? catalog.inactive(unmarkedName(modelName, dialect) ?? '');
 }
 
-/** The client learns only that the model does not exist. */
+/** The client only learns that the model does not exist. */
 function inactiveStep({ id, provider, variable }: InactiveModel): ExplainedStep {
   const why = `${id} is in the config, but its provider ${provider} is inactive because ${variable} is not set`;
   const how = 'set it where the gateway is started, or in the file .env next to its config and reload';
@@ -213,14 +213,14 @@ function inactiveStep({ id, provider, variable }: InactiveModel): ExplainedStep 
   };
 }
 
-/** Where a body is refused before admission. */
+/** The step of a refusal before admission. */
 function stepOf(error: ClientError, { modelName, model }: Resolution): StepName {
   if (modelName === undefined) return 'body';
   if (error.code === 'model_not_allowed') return 'allowlist';
   return model === undefined ? 'model' : 'request';
 }
 
-/** The steps so far. Each comes once, and those after a refusal are skipped. */
+/** The completed steps. Each occurs once; the steps after a refusal are skipped. */
 class Trail {
   readonly #steps: ExplainedStep[] = [];
 
@@ -237,7 +237,7 @@ class Trail {
     return { status: 200, code: null, message: `It would be admitted and sent: ${last.message}.`, steps: this.#steps };
   }
 
-  /** `level`: whose term it is; undefined for the key itself. */
+  /** `level`: the level whose limit refuses; undefined for the key itself. */
   refuseAt(at: StepName, error: ClientError, level: LevelName | undefined, step: string = at): Explanation {
     const { message } = error;
     return this.refuse(at, error, { step, status: 'refused', message, ...(level !== undefined && { level }) });
@@ -245,7 +245,7 @@ class Trail {
 
   refuse(at: StepName, error: ClientError, step?: ExplainedStep): Explanation {
     const { code, message, retryAfterS } = error;
-    // The checks have said so themselves.
+    // The checks contain their own refusal.
     if (this.#steps.at(-1)?.step !== 'held_money') this.add(step ?? { step: at, status: 'refused', message });
     const skipped = STEPS.slice(STEPS.indexOf(at) + 1).map(skippedStep);
     const steps = [...this.#steps, ...skipped];

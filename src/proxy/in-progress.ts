@@ -1,4 +1,4 @@
-/** Counts requests in progress, and reports when none is left. */
+/** Counts requests in progress, and notifies when the count drops to 0. */
 export class InProgress {
   #count = 0;
   #onNone: () => void = () => {};
@@ -11,12 +11,12 @@ export class InProgress {
     this.#count++;
   }
 
-  /** Ends what one call of `enter` began. */
+  /** Ends one call of `enter`. */
   leave(): void {
     if (--this.#count === 0) this.#onNone();
   }
 
-  /** Resolves once nothing is in progress: at once if nothing is. Only the latest caller is notified. */
+  /** Resolves when the count is 0, possibly at once. Only the latest caller is notified. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       this.#onNone = resolve;

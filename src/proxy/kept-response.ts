@@ -1,4 +1,4 @@
-/** Answers `GET` and `DELETE /v1/responses/<id>`, which are free, for a response that a host keeps for the key that asks. */
+/** Answers `GET` and `DELETE /v1/responses/<id>`, which are free, for responses that a host stores for the requesting key. */
 import type { ClientError } from '../core/errors.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
 import { printableName } from '../core/printable.ts';
@@ -14,10 +14,13 @@ import { admitListing, identifyLister, type Refused, refused } from './listing.t
 import type { PipelineParts } from './parts.ts';
 import { finish } from './respond.ts';
 
-/** How long a host may take, in milliseconds. */
+/** Timeout of the host, in milliseconds. */
 const AT_HOST_MS = 30_000;
 
-/** Sends what the host says, or returns why it is refused. Whether the key has such a response is known before anything is taken from it. */
+/**
+ * Relays the host's answer, or returns the refusal. Checks the ownership of the response before it uses up an entry of the
+ * key's window.
+ */
 export async function serveKept(
   { ledger, keeper, dispatcher }: PipelineParts,
   exchange: Exchange,
@@ -29,7 +32,7 @@ export async function serveKept(
   const [kept] = await keeper.find(keyId, [id]);
   const provider = kept && providerOfUpstream(kept.upstream);
   const member = dispatcher.parts.providers.get(provider ?? '')?.members.find(({ name }) => name === kept?.upstream);
-  // An item has an id, too, and no page of its own.
+  // Output items have ids too, but cannot be fetched by this path.
   if (kept?.responseId !== id || provider === undefined || member === undefined) return refused(notFound(id));
   const access = await admitListing(ledger, exchange);
   if (!access.ok) return access.refused;
@@ -47,8 +50,8 @@ export async function serveKept(
   return undefined;
 }
 
-interface Said {
-  /** Its host does not know it any more. */
+interface HostAnswer {
+  /** The host no longer has the response. */
   readonly isGone: boolean;
   readonly relayed: RelayResult;
 }
@@ -59,7 +62,7 @@ async function ask(
   method: 'GET' | 'DELETE',
   id: string,
   secrets: ReturnType<PipelineParts['dispatcher']['secretsOf']>,
-): Promise<Said> {
+): Promise<HostAnswer> {
   const attempt: Attempt = member.ask(method, `${KEPT_RESPONSE.path}/${id}`);
   exchange.onGone(() => attempt.abort());
   const timer = new PatientTimer(() => attempt.abort(), AT_HOST_MS);

@@ -1,6 +1,6 @@
 /**
- * State at a host: which of the responses that it keeps belong to the key that refers to them, and what they bring into a
- * request. A foreign id is told apart from one that nobody has by nothing.
+ * Responses stored at a host: checks that referenced ids belong to the key, and estimates their tokens. Foreign and
+ * nonexistent ids get the same error.
  */
 import type { Model } from '../catalog/catalog.ts';
 import type { ClientError } from '../core/errors.ts';
@@ -16,13 +16,16 @@ import type { Admitted } from './admitted.ts';
 import type { Permitted, Target } from './plan.ts';
 
 export interface Keeper {
-  /** Those of these ids that belong to a key. */
+  /** Returns the ids that belong to the key. */
   find(keyId: string, ids: readonly string[]): Promise<readonly KeptId[]>;
   add(response: KeptResponse): Promise<void>;
   drop(keyId: string, responseId: string): Promise<void>;
 }
 
-/** More than conversations have. To look up so many takes tens of milliseconds, in which others wait. */
+/**
+ * Maximum number of references, more than conversations have. A look-up of so many takes tens of milliseconds, during which
+ * others wait.
+ */
 const MAX_REFERENCES = 10_000;
 const TOO_MANY_REFERENCES: ClientError = {
   code: 'invalid_request',
@@ -33,40 +36,40 @@ export type Bringing =
   | { readonly ok: true; readonly permitted: Permitted }
   | { readonly ok: false; readonly error: ClientError };
 
-/** What a request refers to at a host that keeps it for keys. At others such an item is no more than what it says. */
+/** The references to responses that the host stores for keys. At other hosts, these items are ordinary input. */
 export function referencesTo({ request: { state } }: Pick<Target, 'request'>): readonly Reference[] {
   return state?.mayKeep === true ? state.references : [];
 }
 
-/** Where to look for what is kept. `providers`: the active ones, by name. */
-export interface KeptPlaces {
+/** The stores to search. `providers`: the active ones, by name. */
+export interface KeptSources {
   readonly keeper: Keeper;
   readonly providers: ReadonlyMap<string, Provider>;
 }
 
-/** What a request of this key brings in by its references. It can go only to the host that has them. */
+/** Resolves the references of a request. The request can only be sent to the upstream that stores them. */
 export async function bringIn(
-  { keeper, providers }: KeptPlaces,
+  { keeper, providers }: KeptSources,
   keyId: string,
   permitted: Permitted,
 ): Promise<Bringing> {
   const [target, ...fallbacks] = permitted.targets;
   const references = referencesTo(target);
   if (references.length === 0) {
-    // What is no reference at the host of this model may be one at that of a fallback.
+    // An item that is plain input for the first host may be a reference at the host of a fallback.
     const others = fallbacks.filter((each) => referencesTo(each).length === 0);
     return { ok: true, permitted: { ...permitted, targets: [target, ...others] } };
   }
   if (references.length > MAX_REFERENCES) return { ok: false, error: TOO_MANY_REFERENCES };
   const members = providers.get(target.model.provider)?.members ?? [];
   const names = new Set(members.map(({ name }) => name));
-  // Whatever else a client names is nobody's.
+  // The gateway never records ids of other shapes.
   const ids = new Set(references.map(({ id }) => id).filter((id) => quotableId(id) !== undefined));
   const found = await keeper.find(keyId, [...ids]);
   const known = new Map(found.filter(({ upstream }) => names.has(upstream)).map((each) => [each.id, each]));
   const named = references.map((reference) => ({ reference, kept: known.get(reference.id) }));
   const upstream = named.find(({ kept }) => kept !== undefined)?.kept?.upstream;
-  // Of several accounts one has it.
+  // All references must be stored at the same account.
   const missing = named.find(({ reference, kept }) => kept?.upstream !== upstream || !isOf(reference, kept));
   if (missing !== undefined || upstream === undefined) return refusedFor(missing?.reference ?? references[0]);
   const tokens = tokensOf(named as readonly Named[], target.model);
@@ -83,7 +86,7 @@ function refusedFor(reference: Reference | undefined): Bringing {
   return { ok: false, error: notFound(reference as Reference) };
 }
 
-/** What they bring in at most. Another model than the one that made it may read it as another number of tokens. */
+/** The maximum of tokens that the references bring in. A model other than the author may count them differently. */
 function tokensOf(named: readonly Named[], { id, contextWindow }: Model): number | ClientError {
   const other = named.find(({ kept }) => kept.model !== id);
   if (other !== undefined) return contextWindow ?? ofOtherModel(other.reference);
@@ -95,14 +98,14 @@ function tokensOf(named: readonly Named[], { id, contextWindow }: Model): number
   return [...responses, ...Array.from(items.values(), tokensOfItems)].reduce((sum, each) => sum + each, 0);
 }
 
-/** Of items of one response: together they are no more than it, each time that they are named. */
+/** Items of one response together have at most its tokens, multiplied by the number of repetitions. */
 function tokensOfItems(items: readonly Named[]): number {
   const times = Map.groupBy(items, ({ kept }) => kept.id);
   const most = Math.max(...items.map(({ kept }) => kept.tokens));
   return most * Math.max(...Array.from(times.values(), ({ length }) => length));
 }
 
-/** The name of a provider has no such sign; those of its upstreams have a number after it. */
+/** The provider of an upstream. Upstream names are the provider's name, or that name with `#` and a number. */
 export function providerOfUpstream(upstream: string): string {
   return upstream.split('#', 1)[0] as string;
 }
@@ -123,7 +126,7 @@ function ofOtherModel({ field }: Reference): ClientError {
   return { code: 'invalid_request', message: `${field}: ${why}` };
 }
 
-/** What is written down of an answer that its host keeps for the key, so that it can refer to it; undefined if nothing. */
+/** The record of an answer that the host stores, so that the key can refer to it later; undefined if not. */
 export function keptOf(
   { exchange, request, dispatch }: Admitted,
   { kept }: Metered,
@@ -136,7 +139,7 @@ export function keptOf(
   const { hosted, model, inputTokens } = route;
   if (hosted.request.state?.mayKeep !== true || !hosted.request.state.isKept) return undefined;
   const reported = usage.promptTokens + usage.completionTokens;
-  // What a host left out of this answer it may read again for the next.
+  // The host may read parts again that it truncated for this answer.
   const isCut = request.body.fields.truncation === 'auto' || request.summarizesAbove !== undefined;
   const read = isCut ? Math.max(reported, inputTokens + usage.completionTokens) : reported;
   const tokens = read + kept.images * imageTokens(undefined, false, model);

@@ -1,9 +1,12 @@
-/** What never changes of recently seen valid keys, by hash. It only spares a lookup: the ledger decides on every request. */
+/**
+ * Caches the immutable fields of recently used valid keys, by hash. It only saves a lookup: the ledger decides on every
+ * request.
+ */
 import type { EnabledKey } from '../ledger/ledger.ts';
 
 export type KnownKey = Pick<EnabledKey, 'keyId' | 'isLeashed'>;
 
-/** More keys than one gateway serves at a time. Beyond that, all are forgotten and looked up again. */
+/** Maximum number of cached keys, more than one gateway serves at a time. The cache is cleared when it is full. */
 const MAX_KNOWN_KEYS = 10_000;
 
 export class KnownKeys {

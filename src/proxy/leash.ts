@@ -8,20 +8,20 @@ import { hiddenThinking } from './thinking.ts';
 /** The maximum of a model whose `max_output` is unknown, in tokens. */
 const UNKNOWN_MAX_OUTPUT = 32_768;
 
-/** A request that was admitted on a leash and declares no maximum. */
+/** An admitted request that declares no maximum and whose key is on a leash. */
 export interface LeashedRequest {
   readonly requestId: string;
   readonly keyId: string;
-  /** As its client sent it. */
+  /** The client's request. */
   readonly request: ModelRequest;
-  /** As admitted: the hold covers the first step of the output. */
+  /** The admitted plan: its hold covers the first step of the output. */
   readonly plan: Plan;
 }
 
 /**
  * Sets the maximum of each route to the largest that the budget pays for. A stream keeps the hold of its first step, which
  * grows while it writes. Any other answer arrives whole, and hidden thinking is seen only at the end, so their maximum is
- * held before they are sent. Without an answer of the ledger the request keeps the maximum that its admission holds.
+ * held before they are sent. If the ledger does not answer, the request keeps the maximum that its admission holds.
  */
 export async function boundByBudget(leashed: LeashedRequest, ledger: Pick<Ledger, 'grow' | 'forecast'>): Promise<Plan> {
   const { plan, request, requestId, keyId } = leashed;
@@ -48,7 +48,7 @@ export async function boundByBudget(leashed: LeashedRequest, ledger: Pick<Ledger
   }
 }
 
-/** The plan as a key with this standing would get it, for a forecast. */
+/** The plan for a key with this standing, for a forecast. */
 export function boundByStanding(plan: Plan, request: ModelRequest, standing: KeyStanding): Plan {
   const left = moneyLeft(standing);
   return withMaxima(plan, request, left === undefined ? undefined : positive(left));
@@ -68,7 +68,7 @@ function leftAt({ spendLimitNanos, chargedNanos, heldOfKeyNanos, budgets }: Leve
   return limits.map((left) => left - heldOfKeyNanos);
 }
 
-/** `money`: for the whole request; undefined for no bound. */
+/** `money`: for the whole request; undefined without a bound. */
 function withMaxima(plan: Plan, request: ModelRequest, money: Nanos | undefined): Plan {
   const [first, ...others] = plan.routes;
   const bound = (route: Route) => withMaximum(route, request, money);
@@ -104,7 +104,7 @@ function costOf(route: Route, outputTokens: number): Nanos {
   return heldNanos({ ...route, outputTokens: outputTokens + predictedOutput(route.hosted.request) });
 }
 
-/** The route where all output up to its maximum is held for. */
+/** The route with a hold for its full maximum. */
 function heldInFull(route: Route): Route {
   const { maximumTokens = 0, hosted } = route;
   return { ...route, outputTokens: maximumTokens + predictedOutput(hosted.request) };

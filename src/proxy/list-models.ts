@@ -1,4 +1,4 @@
-/** Answers requests for the model listing, or for one model of it, in the format of the client that asks. */
+/** Answers requests for the model listing or for one of its models, in the format of the requesting client. */
 
 import type { Catalog, Model } from '../catalog/catalog.ts';
 import { mediaPricesOf } from '../catalog/media.ts';
@@ -15,7 +15,7 @@ import { modelNotFound } from './refusals.ts';
 
 type ListingParts = Pick<PipelineParts, 'catalog' | 'ledger' | 'modelsCreatedS'>;
 
-/** Sends the listing, or returns why it is refused. */
+/** Sends the listing, or returns the refusal. */
 export async function listModels(
   { catalog, ledger, modelsCreatedS }: ListingParts,
   exchange: Exchange,
@@ -35,7 +35,9 @@ export async function listModels(
   return undefined;
 }
 
-/** Sends one model, or returns why it is refused. Whether the key sees it is known before anything is taken from it. */
+/**
+ * Sends one model, or returns the refusal. Checks that the key sees the model before it uses up an entry of the key's window.
+ */
 export async function showModel(
   { catalog, ledger, modelsCreatedS }: ListingParts,
   exchange: Exchange,
@@ -45,7 +47,7 @@ export async function showModel(
   if (!lister.ok) return lister.refused;
   const format = formatFor(exchange);
   const models = modelsFor(format, catalog, lister.key.allowlist);
-  // Also by a name that is not listed, since a pattern leads many to its model.
+  // Also accepts unlisted names, because an alias pattern maps many names to one model.
   const named = catalog.named(id);
   if (named === undefined || !models.includes(named.model)) return refused(modelNotFound(id, catalog.near(id, models)));
   const access = await admitListing(ledger, exchange);
@@ -54,7 +56,7 @@ export async function showModel(
   return undefined;
 }
 
-/** What a key sees in a format. */
+/** The models that a key sees in a format. */
 function modelsFor(format: ListingFormat, catalog: Catalog, allowlist: readonly string[] | null): readonly Model[] {
   return catalog
     .callable(allowlist)
@@ -63,11 +65,11 @@ function modelsFor(format: ListingFormat, catalog: Catalog, allowlist: readonly 
 
 function formatFor({ path, request }: Exchange): ListingFormat {
   if (isGoogleClient(path, request.headers)) return GEMINI_FORMAT;
-  // Clients of the messages API, and nobody else, send this header.
+  // Only clients of the messages API send this header.
   return request.headers['anthropic-version'] === undefined ? OPENAI_FORMAT : MESSAGES_FORMAT;
 }
 
-/** A name that a client can use, and what it stands for. */
+/** A name that clients can use, and its model. */
 interface Row {
   readonly name: string;
   readonly model: Model;
@@ -78,7 +80,7 @@ function rowsOf(model: Model, catalog: Catalog): Row[] {
 }
 
 interface ListingFormat {
-  /** Those of the clients that read it. */
+  /** The dialects of the clients that read the format. */
   readonly dialects: readonly DialectName[];
   model(row: Row, createdS: number): object;
   list(models: readonly object[], rows: readonly Row[]): object;
@@ -105,7 +107,7 @@ const MESSAGES_FORMAT: ListingFormat = {
     display_name: name,
     created_at: new Date(createdS * 1000).toISOString(),
     lifecycle: 'active',
-    // As the format has them; what nobody here knows is null.
+    // The format requires these fields; unknown values are null.
     max_input_tokens: model.contextWindow ?? null,
     max_tokens: model.maxOutput ?? null,
     ...Object.fromEntries(['capabilities', 'deprecated_at', 'line', 'retires_at'].map((field) => [field, null])),
@@ -120,7 +122,7 @@ const MESSAGES_FORMAT: ListingFormat = {
   }),
 };
 
-/** A model whose output has a price writes text: nothing else says which models are for embeddings. */
+/** Only the output price distinguishes text models from embeddings models: a model with an output price writes text. */
 function googleMethodsOf(model: Model): string[] {
   const dialects = clientDialects(model);
   return [
@@ -147,7 +149,7 @@ function aliasOf(name: string, { id }: Model): object {
   return name === id ? {} : { alias_of: id };
 }
 
-/** What clients of a model can speak: what leads to it, and has a price there. */
+/** The client dialects of a model: those with a translation and a price. */
 export function clientDialects(model: Model): DialectName[] {
   return DIALECT_NAMES.filter((dialect) => {
     const spoken = hostDialectFor(dialect, model.dialects);
@@ -155,10 +157,10 @@ export function clientDialects(model: Model): DialectName[] {
   });
 }
 
-/** A price file has hundreds of models, and clients list them again and again. */
+/** Details are cached: a price file has hundreds of models, and clients list them often. */
 const DETAILS = new WeakMap<Model, object>();
 
-/** What clients ask for beside the fields of their format. Prices are in USD per million tokens, and of units for each. */
+/** Fields in addition to the client's format. Prices are in USD per million tokens, or per unit. */
 function detailsOf(model: Model): object {
   const known = DETAILS.get(model);
   if (known !== undefined) return known;

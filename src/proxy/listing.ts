@@ -1,4 +1,4 @@
-/** Admits what is free: listings of models, and counts of tokens. They share a window. */
+/** Admits free requests: model listings and token counts. They share a rate-limit window. */
 import { type ClientError, rateLimited } from '../core/errors.ts';
 import { counted } from '../core/plural.ts';
 import { credentialOf, INVALID_API_KEY } from '../http/authorization.ts';
@@ -12,7 +12,7 @@ export interface Refused {
   readonly error: ClientError;
   /** The cause within its error code. */
   readonly reason: string;
-  /** In a few words, for the operator, where the reason does not say it. */
+  /** Short description for the operator, if the reason is not specific enough. */
   readonly cause?: string;
   /** Undefined for the key itself. */
   readonly level?: AtLevel['level'];
@@ -22,7 +22,7 @@ export function refused(error: ClientError, reason: string = error.code): Refuse
   return { error, reason };
 }
 
-/** A slot is free when a request ends, and nobody knows when. */
+/** Retry-After for a busy slot, in seconds. The time at which a slot is released is unknown. */
 const SLOT_SOON_S = 1;
 
 export type ListingAccess =
@@ -38,7 +38,7 @@ export type Lister =
   | { readonly ok: true; readonly key: EnabledKey }
   | { readonly ok: false; readonly refused: Refused };
 
-/** Identifies the key of a listing. Takes nothing. */
+/** Identifies the key of a listing, without using up an entry of its window. */
 export async function identifyLister(ledger: Ledger, exchange: Exchange): Promise<Lister> {
   const credential = credentialOf(exchange.request.headers, exchange.request.url);
   if (!credential.ok) return { ok: false, refused: refused(credential.error) };
@@ -54,7 +54,7 @@ function refusedAsDisabled(at: AtLevel): Refused {
   return { ...refused(keyDisabled(at.level)), cause: disabledAt(at), level: at.level };
 }
 
-/** Identifies the key of a listing, and takes an entry of its window; with an id, also the slot of a count. */
+/** Identifies the key of a listing and uses up an entry of its window; with an id, also takes a slot for a count. */
 export async function admitListing(ledger: Ledger, exchange: Exchange, countId?: string): Promise<ListingAccess> {
   const no = (error: ClientError, reason?: string) => ({ ok: false, refused: refused(error, reason) }) as const;
   const credential = credentialOf(exchange.request.headers, exchange.request.url);

@@ -20,7 +20,7 @@ export function mediaAt({ dialect, asked }: ModelRequest, model: Model, read: Pi
   return { ...read, speaks: asksFor('audio', asked), draws };
 }
 
-/** The most tokens of an image, if answers may hold one; otherwise 0. A declared maximum may not bound it. */
+/** The maximum of tokens of an image, if answers may contain one; otherwise 0. A declared maximum may not bound it. */
 export function tokensOfOneImage({ dialect }: ModelRequest, model: Model, { draws }: Media): number {
   return draws && isOfText(dialect) ? traitsOf(model).tokensPerImage : 0;
 }
@@ -51,7 +51,7 @@ export function imagesProblem({ dialect }: ModelRequest, { response }: HostReque
   return isLost ? 'model: it returns images, which this format cannot hold; use chat, responses or Gemini' : undefined;
 }
 
-/** A note for the log about audio and images that the model has no price for, and that were charged at the dearest known one. */
+/** A log note about audio and images without a price, which were charged at the highest known price. */
 export function unpricedNote(
   { model, hosted: { request } }: { readonly model: Model; readonly hosted: HostRequest },
   { usage: { parts }, serviceTier }: Pick<Metered, 'usage' | 'serviceTier'>,

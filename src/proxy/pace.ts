@@ -1,16 +1,16 @@
-/** How fast streams and models write, and how long the ledger takes to hold more for a stream. Pure: time is an argument. */
+/** Measures how fast streams and models write, and how long the ledger takes to grow a hold. Pure: time is an argument. */
 
-/** Less does not say how fast a stream is: hosts send pieces of any size. */
+/** Minimum time to measure the pace of a stream over, because hosts send chunks of any size. */
 const WINDOW_MS = 100;
 
-/** The pace of a stream: of its last window, or of this one if that is faster. */
+/** The pace of a stream: the higher of its last window's and its current window's. */
 export class Pace {
   #fromMs: number | undefined;
   #fromTokens = 0;
   #before = 0;
   #now = 0;
 
-  /** `tokens`: all that it has written by then. */
+  /** `tokens`: the total output at that time. */
   add(nowMs: number, tokens: number): void {
     this.#fromMs ??= nowMs;
     const ms = nowMs - this.#fromMs;
@@ -21,12 +21,12 @@ export class Pace {
     this.#fromTokens = tokens;
   }
 
-  /** What it writes in so many milliseconds. */
+  /** The tokens that the stream writes in this time. */
   tokensIn(ms: number): number {
     return ms * this.#tokensPerMs;
   }
 
-  /** How many milliseconds it takes to write that. */
+  /** The time that the stream takes for these tokens, in milliseconds. */
   msFor(tokens: number): number {
     return tokens / this.#tokensPerMs;
   }
@@ -37,12 +37,12 @@ export class Pace {
 }
 
 const ASSUMED_MS = 50;
-/** A ledger that takes longer is out of order. */
+/** Upper bound: a ledger that takes longer is considered broken. */
 const MOST_MS = 1_000;
-/** A slow answer counts for as long as it takes to measure some more. */
+/** Decay per measurement, so that a slow growth is forgotten after some faster ones. */
 const DECAY = 0.9;
 
-/** How long growths take at present. */
+/** Tracks how long growths take at present. */
 export class GrowthTimes {
   #ms: number | undefined;
 
@@ -55,23 +55,23 @@ export class GrowthTimes {
   }
 }
 
-/** Taken for a model of which little is known: 300 tokens a second. */
+/** The assumed pace of a model with few measurements: 300 tokens per second. */
 const ASSUMED_TOKENS_PER_MS = 0.3;
-/** No host that hides thinking is known to be faster. Those that are (Cerebras, Groq) show it; so do caches of answers. */
+/** Upper bound of a pace. No known host that hides thinking is faster: Cerebras, Groq and caches of answers show it. */
 const MOST_TOKENS_PER_MS = 1;
-/** Shorter outputs say more of the way to a host than of its pace. */
+/** Minimum output for a measurement: shorter outputs measure the latency to the host. */
 const LEAST_TOKENS = 500;
-/** The fastest of fewer outputs may not be what a model can do. */
+/** Minimum number of outputs before the assumed pace no longer applies. */
 const LEAST_OUTPUTS = 20;
-/** The next output may be faster than any before it. */
+/** Margin for outputs faster than every measured one. */
 const MARGIN = 1.25;
 
-/** How fast models write at most. */
+/** Tracks the highest pace of each model. */
 export class ModelPaces {
-  /** By the id of the model, of which there are as many as in the config. */
+  /** By model id; the config bounds their number. */
   readonly #known = new Map<string, { outputs: number; tokensPerMs: number }>();
 
-  /** Learns from an output that its host has reported, of one choice. */
+  /** Records the output of one choice, as reported by its host. */
   add(model: string, tokens: number, ms: number): void {
     if (tokens < LEAST_TOKENS) return;
     const { outputs, tokensPerMs } = this.#known.get(model) ?? { outputs: 0, tokensPerMs: 0 };
@@ -79,7 +79,7 @@ export class ModelPaces {
     this.#known.set(model, { outputs: outputs + 1, tokensPerMs: Math.max(tokensPerMs, pace) });
   }
 
-  /** The most tokens that a model has written in so many milliseconds. */
+  /** The maximum of tokens that a model can write in this time. */
   mostTokensIn(model: string, ms: number): number {
     const { outputs, tokensPerMs } = this.#known.get(model) ?? { outputs: 0, tokensPerMs: 0 };
     const known = Math.min(MOST_TOKENS_PER_MS, MARGIN * tokensPerMs);

@@ -1,4 +1,4 @@
-/** What requests of one config share. */
+/** The dependencies shared by all requests of one config. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { BodyLimiter } from '../http/body-limiter.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,11 +22,11 @@ export interface PipelineParts {
   readonly keeper: Keeper;
   readonly cache: AnswerCache;
   readonly children: ChildKeys;
-  /** Whether the held maximum is written into requests that declare none, and not only into those of keys on a leash. */
+  /** Whether the held maximum is written into all requests without one, or only into requests of keys on a leash. */
   readonly capOutput: boolean;
-  /** What the model listing shows as `created`, in seconds since 1970. */
+  /** The `created` value of the model listing, in seconds since 1970. */
   readonly modelsCreatedS: number;
   readonly log: Log;
-  /** A request failed, since the ledger cannot write. What keeps it from that is logged where it is noticed. */
+  /** Called when a request fails because the ledger cannot write. The cause is logged at its source. */
   onUnavailable(): void;
 }

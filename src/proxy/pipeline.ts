@@ -1,4 +1,4 @@
-/** The life of one request: authenticated, admitted, relayed, settled, ended. */
+/** The life of one request: authentication, admission, relay, settlement. */
 
 import type { CachedAnswer } from '../core/cached-answers.ts';
 import { type ClientError, FAILED_AFTER_DISPATCH, NOT_FORWARDED } from '../core/errors.ts';
@@ -23,7 +23,7 @@ import { serveChildKeys } from './child-keys.ts';
 import { type CountDialect, countTokens } from './count-tokens.ts';
 import type { Dispatch } from './dispatch.ts';
 import { InProgress } from './in-progress.ts';
-import { bringIn, type KeptPlaces, keptOf } from './kept.ts';
+import { bringIn, type KeptSources, keptOf } from './kept.ts';
 import { serveKept } from './kept-response.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
 import { boundByBudget } from './leash.ts';
@@ -37,7 +37,7 @@ import {
   type Permitted,
   type Planning,
   type Plans,
-  planForNothing,
+  planForCached,
   plansFor,
 } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -52,9 +52,9 @@ export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #dispatches = new Roster<Dispatch>();
   readonly #knownKeys = new KnownKeys();
-  /** Requests that ask for admission, or were admitted and are not settled. */
+  /** Requests that wait for admission, or are admitted and not yet settled. */
   readonly #unsettled = new InProgress();
-  /** Requests of any kind that are being answered, including those whose body is still arriving. */
+  /** All requests in progress, including those whose body is still arriving. */
   readonly #answering = new InProgress();
   readonly #growthTimes = new GrowthTimes();
   readonly #flights = new Flights();
@@ -69,7 +69,7 @@ export class Pipeline {
     return this.#guarded(exchange, () => this.#complete(exchange, dialect));
   }
 
-  /** Answers a request for the list of models, or with an id for one of them. Never throws. */
+  /** Answers a request for the model list, or for one model by its id. Never throws. */
   models(exchange: Exchange, id?: string): Promise<void> {
     return this.#free(exchange, async () => {
       const refused = await (id === undefined
@@ -80,17 +80,17 @@ export class Pipeline {
     });
   }
 
-  /** Answers a key that asks about itself. Never throws. */
+  /** Answers a key's request for its own limits and usage. Never throws. */
   showKey(exchange: Exchange): Promise<void> {
     return this.#free(exchange, () => showKey(this.#parts, exchange));
   }
 
-  /** Answers a key that asks for a response which its host keeps, or for the end of that. Never throws. */
+  /** Fetches or deletes a response that a host stores for the key. Never throws. */
   keptResponse(exchange: Exchange, id: string): Promise<void> {
     return this.#free(exchange, () => serveKept(this.#parts, exchange, id));
   }
 
-  /** Answers a key about those that it makes; with an id, about one of them. Never throws. */
+  /** Lists, creates or deletes the child keys of a key. Never throws. */
   childKeys(exchange: Exchange, id?: string): Promise<void> {
     return this.#free(exchange, () => serveChildKeys(this.#parts, exchange, id));
   }
@@ -100,7 +100,7 @@ export class Pipeline {
     return this.#free(exchange, () => countTokens(this.#parts, exchange, dialect));
   }
 
-  /** Answers what costs nothing, unless `answer` returns why it is refused. */
+  /** Runs a free request, and sends the refusal that `answer` returns. */
   async #free(exchange: Exchange, answer: () => Promise<Refused | undefined>): Promise<void> {
     await this.#guarded(exchange, async () => {
       const refused = await answer();
@@ -108,7 +108,10 @@ export class Pipeline {
     });
   }
 
-  /** Answers with an error. Under `/v1` the rate-limit headers are those of the key, if the request has one. Never throws. */
+  /**
+   * Answers with an error. Under `/v1` the response has the rate-limit headers of the key, if the request has one. Never
+   * throws.
+   */
   async refuse(exchange: Exchange, error: ClientError): Promise<void> {
     await this.#guarded(exchange, async () => {
       const credential = credentialOf(exchange.request.headers, exchange.request.url);
@@ -120,13 +123,13 @@ export class Pipeline {
     });
   }
 
-  /** Aborts every request in flight: its client gets an error, and what it used is charged. Takes no more. */
+  /** Aborts every request in flight and dispatches no more. Clients get an error, and used tokens are charged. */
   abortAll(): void {
     this.#stopping = true;
     for (const dispatch of this.#dispatches.members()) dispatch.abort();
   }
 
-  /** How many requests are not settled yet. */
+  /** The number of unsettled requests. */
   get unsettled(): number {
     return this.#unsettled.count;
   }
@@ -136,14 +139,14 @@ export class Pipeline {
     return this.#unsettled.none();
   }
 
-  /** Resolves once no request is being answered. No new one may come meanwhile. */
+  /** Resolves once no request is in progress. The caller must not start new ones before that. */
   idle(): Promise<void> {
     return this.#answering.none();
   }
 
   /**
-   * The life of a request to a model, in order. Every way out after admission goes through the one settlement, and
-   * the last bytes of the response wait for it.
+   * The life of a request to a model, in order. All paths after admission lead through the one settlement, and the last bytes
+   * of the response wait for it.
    */
   async #complete(exchange: Exchange, dialect: Dialect): Promise<void> {
     const { bodies, catalog, ledger } = this.#parts;
@@ -152,9 +155,9 @@ export class Pipeline {
     const { keyHash } = credential;
 
     let key = this.#knownKeys.get(keyHash);
-    // Node's own parser delivers the body in the same tick, right after the headers.
+    // Node's parser delivers the body in the same tick, right after the headers.
     if (key !== undefined && !exchange.request.complete) await undefined;
-    const early = key && this.#resolveAtHand(exchange, dialect, key);
+    const early = key && this.#resolveEarly(exchange, dialect, key);
     let permitted = early && permittedByAdmission(early);
     let planning = permitted && this.#plan(permitted, key);
     if (permitted === undefined || !planning?.ok) {
@@ -177,7 +180,7 @@ export class Pipeline {
         logLeftOut(this.#parts, exchange.requestId, permission.error, exchange.model);
         return this.#refuse(exchange, permission.error);
       }
-      const bringing = await bringIn(this.#keptPlaces, identity.keyId, permission.permitted);
+      const bringing = await bringIn(this.#keptSources, identity.keyId, permission.permitted);
       if (!bringing.ok) return this.#refuse(exchange, bringing.error);
       permitted = bringing.permitted;
       planning = this.#plan(permitted, key);
@@ -187,10 +190,10 @@ export class Pipeline {
     this.#unsettled.enter();
     try {
       const caching = cachingOf(permitted, planning.plans[0], exchange.request.headers, exchange.keyId);
-      // Before the look-up: what lands meanwhile it may miss.
+      // Before the look-up, which may miss an answer that lands during it.
       const ahead = caching?.mayFind ? this.#flights.of(caching.place.id) : undefined;
       const cached = caching?.mayFind && (await this.#parts.cache.find(caching.place, caching.terms.ttlMs));
-      const plans: Plans = cached ? [planForNothing(planning.plans)] : planning.plans;
+      const plans: Plans = cached ? [planForCached(planning.plans)] : planning.plans;
       const admitted = await this.#admit(exchange, keyHash, permitted, plans);
       if (admitted === undefined) return;
       admitted.cached = cached || undefined;
@@ -212,7 +215,7 @@ export class Pipeline {
     }
   }
 
-  /** Asks a host only if no equal request has, or is about to. What the host answers others can have. */
+  /** Dispatches a request only if no equal request is cached or in flight, and shares its answer with equal requests. */
   async #serveOnce(
     admitted: Admitted,
     live: RequestFacts,
@@ -243,10 +246,10 @@ export class Pipeline {
   }
 
   /**
-   * Resolves the body early if all of it is here and the key was seen before. Admission checks the key anyway, so most
-   * requests ask the ledger once instead of twice.
+   * Resolves the body early if it is buffered and the key is cached. Admission checks the key anyway, so most requests need
+   * one query of the ledger instead of two.
    */
-  #resolveAtHand(exchange: Exchange, dialect: Dialect, { keyId }: KnownKey): Resolution | undefined {
+  #resolveEarly(exchange: Exchange, dialect: Dialect, { keyId }: KnownKey): Resolution | undefined {
     const body = exchange.bufferedBody();
     if (body === undefined) return undefined;
     exchange.identifyKey(keyId);
@@ -255,8 +258,8 @@ export class Pipeline {
 
   #resolve(exchange: Exchange, dialect: Dialect, body: Buffer): Resolution {
     const { headers } = exchange.request;
-    const beside = { address: addressOf(exchange.path), sent: headers };
-    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers), beside);
+    const outside = { address: addressOf(exchange.path), sent: headers };
+    const resolution = resolveRequest(this.#parts.catalog, dialect, body, exchange.headers(dialect.headers), outside);
     exchange.nameModel(resolution.modelName);
     return resolution;
   }
@@ -265,7 +268,10 @@ export class Pipeline {
     return plansFor(permitted, outputCap(this.#parts.capOutput, key?.isLeashed === true));
   }
 
-  /** Asks the ledger for a lease, with the fallbacks of the model and then without. Undefined once the request is refused. */
+  /**
+   * Requests a lease from the ledger, with the fallbacks of the model and then without. Undefined once the request is
+   * refused.
+   */
   async #admit(exchange: Exchange, hash: string, permitted: Permitted, plans: Plans): Promise<Admitted | undefined> {
     for (const plan of plans) {
       const { requestId, trace } = exchange;
@@ -295,7 +301,7 @@ export class Pipeline {
     exchange.forgetKey();
   }
 
-  /** Refuses a request. It takes nothing; where its key is known, the operator sees that it came, and the cause. */
+  /** Refuses a request without charging it. If the key is known, the refusal is recorded for the operator, with its cause. */
   #refuse(
     exchange: Exchange,
     error: ClientError,
@@ -318,7 +324,7 @@ export class Pipeline {
     exchange.sendError(error);
   }
 
-  get #keptPlaces(): KeptPlaces {
+  get #keptSources(): KeptSources {
     const { keeper, dispatcher } = this.#parts;
     return { keeper, providers: dispatcher.parts.providers };
   }
@@ -332,7 +338,7 @@ export class Pipeline {
     });
   }
 
-  /** Sends the request upstream and relays the answer, whatever it is. Never throws, since there is a lease to settle. */
+  /** Sends the request upstream and relays the answer. Never throws, because the lease must be settled. */
   async #dispatch(admitted: Admitted, sink = this.#sinkOf(admitted)): Promise<RelayResult> {
     const { exchange, request, headers, routes, plan, meter } = admitted;
     const { requestId } = exchange;
@@ -370,7 +376,7 @@ export class Pipeline {
     admitted.dispatch = dispatch;
     const place = this.#dispatches.add(dispatch);
     exchange.onGone(() => {
-      // A host works on for a request that is no stream, so that keeps its slot.
+      // The host keeps working on a non-streaming request, so that request keeps its slot.
       if (request.stream && !dispatch.isOver) ledger.freeSlot(requestId);
       dispatch.clientLeft();
     });
@@ -391,7 +397,7 @@ export class Pipeline {
     }
   }
 
-  /** The one settlement. The last bytes go out only after it. Returns how the request ended, if that could be written. */
+  /** The one settlement; the last bytes wait for it. Returns the end of the request, if it could be recorded. */
   async #settle(admitted: Admitted, facts: RequestFacts, relayed: RelayResult): Promise<RequestEnd | undefined> {
     const { exchange } = admitted;
     const { counter, paces } = this.#parts;
@@ -409,7 +415,7 @@ export class Pipeline {
       const keeping = kept && this.#keep(kept, requestId);
       const settlement = { ...end, requestId, completionId, spentBy };
       exchange.showLimits(await this.#parts.ledger.settle(settlement));
-      // Before the last bytes go out, so that its client can refer to it at once.
+      // Before the last bytes, so that the client can refer to the response at once.
       if (keeping !== undefined) await keeping;
       this.#parts.monitor.countEnded(facts, settlement);
       exchange.trace?.settle(end);
@@ -430,7 +436,7 @@ export class Pipeline {
     this.#parts.monitor.countCached(model, costNanos);
   }
 
-  /** Writes down what the host keeps for the key. Never rejects: without that, the key is told that it is not found. */
+  /** Records a response that the host stores for the key. Never rejects: an unrecorded response only causes a 404 later. */
   async #keep(kept: KeptResponse, requestId: string): Promise<void> {
     try {
       await this.#parts.keeper.add(kept);
@@ -442,7 +448,7 @@ export class Pipeline {
     }
   }
 
-  /** Runs `work`, and answers what it throws: a body that cannot be read, a ledger that cannot write, a bug of ours. */
+  /** Runs `work` and answers its exceptions: an unreadable body, an unavailable ledger, or an internal error. */
   async #guarded(exchange: Exchange, work: () => Promise<void>): Promise<void> {
     this.#answering.enter();
     try {
@@ -463,13 +469,13 @@ export class Pipeline {
   }
 }
 
-/** What an operator sees of a refusal besides its error. */
+/** The details of a refusal for the operator. */
 interface RefusalFacts {
   /** The cause within its code. */
   readonly reason?: string;
-  /** In a few words. */
+  /** A short description. */
   readonly cause?: string;
-  /** Unless its headers say all that is known. */
+  /** Undefined to derive it from the headers. */
   readonly spentBy?: SpentBy | undefined;
   /** Undefined for the key itself. */
   readonly level?: AtLevel['level'] | undefined;
@@ -484,7 +490,7 @@ function verdictOf(admission: Admission): AdmissionVerdict {
   return { verdict: admission.refusal.reason, level: levelOf(admission.refusal) };
 }
 
-/** The answer to an equal request that is on its way, unless the client leaves or the request is stopped before it is there. */
+/** The answer to an equal request in flight. Undefined if the client leaves or the request is stopped first. */
 function landedUnlessWoken(admitted: Admitted, flight: Flight): Promise<CachedAnswer | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const wake = () => resolve(undefined);
@@ -494,12 +500,12 @@ function landedUnlessWoken(admitted: Admitted, flight: Flight): Promise<CachedAn
   return Promise.race([flight.landed, promise]);
 }
 
-/** Who serves a request, and what was left out for it. */
+/** The serving model, and the parts of the request left out for it. */
 function servedBy({ cached, model, dispatch }: Admitted) {
   return cached === undefined ? dispatch : { model, ignored: cached.ignored };
 }
 
-/** Logs why `id` was not found, if the config has it. The client does not learn what is in the config. */
+/** Logs why a configured model was not found. Clients do not learn about the config. */
 function logLeftOut(
   { catalog, log }: Pick<PipelineParts, 'catalog' | 'log'>,
   requestId: string,

@@ -1,4 +1,4 @@
-/** What a request is expected to use, before it is admitted: the tokens to reserve and the money to hold. */
+/** The plan of a request before admission: the tokens to reserve and the money to hold. */
 import type { Model } from '../catalog/catalog.ts';
 import { expectedCost, hasPriceFor, possiblePrices, pricesFor, unpricedTier } from '../catalog/cost.ts';
 import { unpricedAnswers } from '../catalog/media.ts';
@@ -21,57 +21,63 @@ import { imagesProblem, isOfText, mediaAt, tokensOfOneImage, unpricedImages } fr
 import { hiddenThinking } from './thinking.ts';
 import { readTokens } from './unreported.ts';
 
-/** The headers of a client that reach a host of its dialect, by their names in lower case. */
+/** Client headers to pass on to a host of the same dialect, by lower-case name. */
 export type DialectHeaders = Readonly<Record<string, string>>;
 
-/** A model that a request can go to, and the request for its host. */
+/** A candidate model, and the request for its host. */
 export interface Target extends HostRequest {
   readonly model: Model;
 }
 
-/** A request that its key may send: to the model it means, or to the fallbacks that the key may use and that can take it. */
+/**
+ * A request that its key may send, with its targets: the requested model, then the fallbacks that the key may use and that
+ * can take the request.
+ */
 export interface Permitted {
   readonly request: ModelRequest;
   readonly headers: DialectHeaders;
-  /** The end user it is for; empty if it names none. */
+  /** The end user; empty if the request names none. */
   readonly user: string;
-  /** The name that it gives the model, if that is not its id. */
+  /** The requested name of the model, if it is not its id. */
   readonly alias: string | undefined;
   readonly targets: readonly [Target, ...Target[]];
-  /** What it refers to at its host. */
+  /** The stored content that it refers to. */
   readonly brought?: Brought;
 }
 
-/** What a request brings in by naming it, and where that is. */
+/** Stored content that a request refers to, and the upstream that stores it. */
 export interface Brought {
   readonly tokens: number;
   readonly upstream: string;
 }
 
-/** A model that a request may go to, and its use there: models count input differently, and write different amounts. */
+/** A candidate model with its estimates: models count input differently and write different amounts. */
 export interface Route {
   readonly model: Model;
   readonly hosted: HostRequest;
-  /** The estimated input at this model, as far as it is billed by tokens. */
+  /** The estimated input at this model, if it is billed by tokens. */
   readonly inputTokens: number;
-  /** Of the input: content that the request refers to at its host, and does not contain. */
+  /** The part of the input that is stored at the host and referenced by the request. */
   readonly broughtTokens: number;
-  /** The output that is held for, over all choices. */
+  /** The output that the hold covers, over all choices. */
   readonly outputTokens: number;
-  /** The maximum of output tokens to write where the request lacks the one that its host reads; undefined for no cap. */
+  /** The maximum output to write into a request that lacks the field that its host reads; undefined for no cap. */
   readonly capTokens: number | undefined;
-  /** The most output that its host may write, over all choices; undefined if it is told no maximum. */
+  /** The maximum output of the host, over all choices; undefined if the request sets no maximum. */
   readonly maximumTokens: number | undefined;
-  /** What its host may bill besides text. */
+  /** Media that the host may bill in addition to text. */
   readonly media: Media;
-  /** The upstream that it has to go to, by its name; undefined for any of the provider. */
+  /** The required upstream, by name; undefined for any of the provider. */
   readonly upstream: string | undefined;
 }
 
-/** Bounds the output of a request that declares no maximum: `hold` by the output that is held for it, `budget` by the money that its key has left. */
+/**
+ * The cap for requests without a declared maximum. `hold`: the output that the hold covers. `budget`: the output that the
+ * key's remaining money pays for.
+ */
 export type OutputCap = 'none' | 'hold' | 'budget';
 
-/** The amounts to ask admission for, which cover every route, and the routes. */
+/** The amounts to request from admission, which cover every route, and the routes. */
 export interface Plan {
   /** The input, output and price of the route with the highest hold, for the journal. */
   readonly inputTokens: number;
@@ -79,11 +85,11 @@ export interface Plan {
   readonly price: string;
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
-  /** The name that the request gives the model, if that is not its id. */
+  /** The requested name of the model, if it is not its id. */
   readonly alias: string | undefined;
-  /** Whether the budget of its key bounds its output: it is on a leash and declares no maximum. */
+  /** Whether the key's budget bounds the output: the key is on a leash and the request declares no maximum. */
   readonly isOnLeash: boolean;
-  /** The model that was asked for, then its fallbacks. */
+  /** The requested model, then its fallbacks. */
   readonly routes: readonly [Route, ...Route[]];
 }
 
@@ -92,21 +98,21 @@ export function outputCap(capOutput: boolean, isLeashed: boolean): OutputCap {
   return capOutput ? 'hold' : 'none';
 }
 
-/** The plan of a request that is answered without a host: it holds nothing. */
-export function planForNothing([{ routes, ...plan }]: Plans): Plan {
-  const nothing = { inputTokens: 0, outputTokens: 0, reservedTokens: 0, holdNanos: 0n, isOnLeash: false };
-  return { ...plan, ...nothing, routes: [routes[0]] };
+/** The plan of a request that is answered from the cache: it holds no money. */
+export function planForCached([{ routes, ...plan }]: Plans): Plan {
+  const zero = { inputTokens: 0, outputTokens: 0, reservedTokens: 0, holdNanos: 0n, isOnLeash: false };
+  return { ...plan, ...zero, routes: [routes[0]] };
 }
 
 export type Plans = readonly [Plan, ...Plan[]];
 
-/** `problem`: what keeps the model that was asked for from taking this input. */
+/** `problem`: why the requested model cannot take this input. */
 export type Planning = { readonly ok: true; readonly plans: Plans } | { readonly ok: false; readonly problem: string };
 
 /**
- * The plans to ask admission for, in order: for all targets together (the maximum over them, since any of them may
- * serve), then for the first alone, so that its fallbacks never keep it from being served. A declared maximum counts up
- * to the `max_output` of the first model; only fallbacks that can give it and take the input take part.
+ * The plans to request admission for, in order. The first covers all targets (the maximum over them, because any may serve);
+ * the second covers the requested model alone, so that fallbacks never prevent admission. A declared maximum counts up to the
+ * `max_output` of the requested model. Fallbacks that cannot give the maximum or take the input are left out.
  */
 export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   const { request } = permitted;
@@ -126,13 +132,13 @@ export function plansFor(permitted: Permitted, cap: OutputCap): Planning {
   return { ok: true, plans: others.length === 0 ? [alone] : [others.reduce(combine, alone), alone] };
 }
 
-/** What a request holds: its tokens at the model that makes most of it, and whether that is audio or images. */
+/** The estimated input at one model, and whether it contains audio or images. */
 interface EstimatedInput {
   readonly tokens: number;
   readonly media: Pick<Media, 'hears' | 'sees'>;
 }
 
-/** The input tokens at a model, also as its host gets them: a translation may make more. Or what it cannot take. */
+/** The input tokens at a model, the larger of the original and the translated request; or the problem with the input. */
 function inputAt(
   request: ModelRequest,
   parts: InputParts,
@@ -145,7 +151,7 @@ function inputAt(
   return typeof translated === 'string' ? translated : Math.max(own, translated);
 }
 
-/** No translation passes on a tool of the client's own host: it refuses it or leaves it out, with what it names. */
+/** Translations refuse or drop the tools of the client's own host, and with them the references of these tools. */
 function withoutToolReferences({ attachments, ...others }: InputParts): InputParts {
   return { ...others, attachments: attachments.filter((each) => each.kind !== 'reference' || each.ofTool !== true) };
 }
@@ -154,7 +160,7 @@ function tokensOr(request: ModelRequest, parts: InputParts, model: Model): numbe
   const { body, hostTools } = request;
   const unpriced = unpricedImages(request, parts.attachments, model);
   if (unpriced !== undefined) return unpriced;
-  // Requests that may be billed by the second have had their prices checked.
+  // Prices of requests that may be billed by the second were checked before.
   const isHeard = model.audioInput !== undefined || hostTools.some(isUnit);
   const found = attachmentProblem(parts.attachments, model, isHeard);
   if (found === undefined) return tokensAt(parts, model);
@@ -173,7 +179,7 @@ function planForOne(
   const own = sent.outputAt?.(model);
   const isOnLeash =
     cap === 'budget' && own === undefined && request.maxOutput === undefined && sent.dialect.maximumField !== undefined;
-  // A translation may have written a maximum that the host needs. On a leash, another one replaces it once the request is admitted.
+  // A translation may have added a maximum that the host requires. On a leash, it is replaced after admission.
   const declared = own ?? (isOnLeash ? undefined : sent.maxOutput);
   const undeclared = isOnLeash ? (model.holdOutput ?? model.defaultOutput) : model.defaultOutput;
   const media = mediaAt(sent, model, estimated.media);
@@ -181,7 +187,7 @@ function planForOne(
   const expected = Math.max(declared ?? undeclared, image);
   const perChoice = own ?? Math.min(expected, model.maxOutput ?? Number.MAX_SAFE_INTEGER);
   const most = perChoice * request.choices;
-  // The hold of a stream grows with what it shows, unless that is all there at once.
+  // The hold of a stream grows with the visible output, unless all output arrives at once.
   const shownAtFirst = own === undefined ? Math.max(model.holdOutput ?? most, image * request.choices) : most;
   const atFirst = shownAtFirst + hiddenThinking(sent, model) * request.choices;
   const shownTokens = request.stream ? Math.min(most, atFirst) : most;
@@ -189,7 +195,7 @@ function planForOne(
   const capTokens = cap === 'none' ? undefined : perChoice;
   const isBounded = declared !== undefined || capTokens !== undefined;
   const longest = isBounded && !isOnLeash ? most : (model.maxOutput ?? Number.MAX_SAFE_INTEGER);
-  // What is billed by units alone takes no tokens of any limit.
+  // Models billed only by units do not count against token limits.
   const inputTokens = model.isWithoutTokenPrices ? 0 : readTokens(sent, estimated.tokens, longest);
   const prices = pricesFor(model, sent.serviceTier);
   const hostTools = toolsFor(model, prices, sent.hostTools);
@@ -216,7 +222,7 @@ function planForOne(
   };
 }
 
-/** What is held for a request that this route serves. The hold of a plan covers the dearest of its routes. */
+/** The money to hold for a request on this route. The hold of a plan covers its most expensive route. */
 export function heldNanos({ model, hosted, inputTokens, outputTokens, media }: Route): Nanos {
   const { request } = hosted;
   const costs = possiblePrices(model, request.serviceTier).map((prices) => {
@@ -226,7 +232,7 @@ export function heldNanos({ model, hosted, inputTokens, outputTokens, media }: R
   return costs.reduce((a, b) => (b > a ? b : a));
 }
 
-/** The tokens of a prediction, over all choices: those that the model rejects are billed as output. */
+/** The tokens of a prediction, over all choices: rejected prediction tokens are billed as output. */
 export function predictedOutput({ predictedTokens, choices }: ModelRequest): number {
   return predictedTokens * choices;
 }
@@ -236,8 +242,8 @@ export type Targeting =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * What a valid request becomes for a model, which it must be able to reach, or what keeps it from being sent there.
- * `headers`: those of its dialect, which reach the host unless the request is translated.
+ * Builds the request for a model that the dialect can reach, or returns the problem that prevents it. `headers`: the
+ * dialect's headers, which reach the host unless the request is translated.
  */
 export function targetFor(request: ModelRequest, model: Model, headers: DialectHeaders = {}): Targeting {
   const keeps = model.keepsResponses && model.dialects.includes(request.dialect.name);
@@ -264,7 +270,10 @@ export function targetFor(request: ModelRequest, model: Model, headers: DialectH
   return problem === undefined ? { ok: true, target: { ...hosted, model } } : { ok: false, problem };
 }
 
-/** A request without a service tier has the one that the headers of its provider set. Converse reads the tier in its body alone. */
+/**
+ * Applies the service tier that the provider's headers set, if the request has none. Converse reads the tier only from its
+ * body.
+ */
 function withTierOfHeaders(hosted: HostRequest, { tierOfHeaders }: Model): HostRequest {
   const { dialect, serviceTier } = hosted.request;
   const hasOwn = serviceTier !== undefined && serviceTier !== 'auto';
@@ -272,7 +281,7 @@ function withTierOfHeaders(hosted: HostRequest, { tierOfHeaders }: Model): HostR
   return { ...hosted, request: { ...hosted.request, serviceTier: tierOfHeaders } };
 }
 
-/** A field that the provider refuses, or that has no price. `client`: the request before its translation. */
+/** A field that the provider refuses, or that has no price. `client`: the request before translation. */
 function problemAt(request: ModelRequest, model: Model, client: ModelRequest): string | undefined {
   const { dialect, body, serviceTier, hostTools, otherNumbers = [] } = request;
   if (!hasPriceFor(model, serviceTier)) {
@@ -291,7 +300,7 @@ function problemAt(request: ModelRequest, model: Model, client: ModelRequest): s
   return field && `${printableName(field.key)}: requests to this provider may not have this field`;
 }
 
-/** Betas in the body, which hosts read as they read the header. */
+/** Betas in the body have the same effect at hosts as in the header. */
 function betasProblem({ body: { fields } }: ModelRequest, model: Model): string | undefined {
   for (const { field, betas } of betasIn(fields)) {
     const problem = betaProblem(model, field, betas);
@@ -300,7 +309,7 @@ function betasProblem({ body: { fields } }: ModelRequest, model: Model): string 
   return undefined;
 }
 
-/** A host rejects a declared maximum that is beyond its model. */
+/** A host rejects a declared maximum beyond its model's. */
 function canGive({ maxOutput = Number.MAX_SAFE_INTEGER }: Model, declared = 0): boolean {
   return declared <= maxOutput;
 }
@@ -314,7 +323,7 @@ function combine(a: Plan, b: Plan): Plan {
   };
 }
 
-/** What a plan asks admission for. */
+/** The admission request of a plan. */
 export function admissionRequest(
   requestId: string,
   keyHash: string,

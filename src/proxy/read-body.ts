@@ -1,4 +1,4 @@
-/** Reads the body of a request, unless its key may have no more in reading or would be refused whatever it says. */
+/** Reads the body of a request, unless its key exceeds its reading quota or would be refused regardless of the body. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { mayBeFree } from '../catalog/cost.ts';
 import type { BodyRefusal } from '../http/body.ts';
@@ -7,11 +7,10 @@ import type { Exchange } from '../http/exchange.ts';
 import type { EnabledKey } from '../ledger/ledger.ts';
 import { errorForRefusal, noCredit } from './refusals.ts';
 
-/** What matters of a key when its body is read. */
+/** The fields of a key needed to read its body. */
 export type BodyReading = Pick<EnabledKey, 'keyId' | 'allowlist' | 'concurrency' | 'refusal'> &
   Partial<Pick<EnabledKey, 'refusalIfFree'>>;
 
-/** Throws a BodyError. */
 export async function readBody(
   exchange: Exchange,
   key: BodyReading,
@@ -27,7 +26,7 @@ export async function readBody(
   }
 }
 
-/** What the limits of the key refuse now, whatever the request says. */
+/** The refusal by the key's limits that applies to every possible body. */
 function refusalBeforeReading(key: BodyReading, catalog: Catalog): BodyRefusal | undefined {
   if (key.refusal === undefined) return undefined;
   const isFreePossible = catalog.callable(key.allowlist).some(mayBeFree);

@@ -1,4 +1,4 @@
-/** The errors that clients read for the ledger's refusals. */
+/** The client's errors and the operator's causes for refusals of the ledger. */
 import type { Model } from '../catalog/catalog.ts';
 import { shownTime } from '../core/budgets.ts';
 import type { DialectName } from '../core/dialects.ts';
@@ -10,7 +10,7 @@ import { shellWord } from '../core/shell-word.ts';
 import { API_KEY_DISABLED, INVALID_API_KEY } from '../http/authorization.ts';
 import type { AtLevel, MoneyRefusal, Refusal, SpendRefusal } from '../ledger/ledger.ts';
 
-/** The error for a refusal of a request for `model` that would have held `holdNanos`. */
+/** The error for a refused request to `model` with a hold of `holdNanos`. */
 export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nanos): ClientError {
   switch (refusal.reason) {
     case 'unknown_key':
@@ -68,7 +68,7 @@ export function errorForRefusal(refusal: Refusal, model: string, holdNanos: Nano
 
 const HOW_TO_ADD_CREDIT = 'The operator can add credit: inf-gw credit add <usd>';
 
-/** A key whose requests are all refused because the account is empty. */
+/** The error for a key whose requests are all refused because the account is empty. */
 export function noCredit(keyName: string): ClientError {
   return {
     code: 'insufficient_credit',
@@ -76,13 +76,13 @@ export function noCredit(keyName: string): ClientError {
   };
 }
 
-/** At the beginning of a sentence. */
+/** Starts a sentence. */
 function whose({ level, keyName }: SpendRefusal): string {
   if (level?.kind === 'user') return 'This end user';
   return `The ${level?.kind ?? 'key'} ${printableName(level?.name ?? keyName)}`;
 }
 
-/** After a limit or what is left of it, with a blank before it; empty for one of the key itself. */
+/** Follows a limit, with a leading space; empty for a limit of the key itself. */
 function ofLevel({ level }: AtLevel): string {
   if (level === undefined) return '';
   return level.kind === 'user' ? ' for this end user' : ` of the ${level.kind} ${printableName(level.name)}`;
@@ -105,9 +105,9 @@ function limitOf({ limitNanos, budget }: SpendRefusal): string {
   return budget.period === 'total' ? `total budget of ${amount}` : `budget of ${amount} per ${budget.period}`;
 }
 
-/** When it is free again, with a blank after the sentence; empty for never. */
+/** When the limit resets, as a sentence with a trailing space; empty if it never does. */
 function resetOf({ budget, limitNanos }: SpendRefusal): string {
-  // A limit of 0 leaves nothing in any month.
+  // A limit of 0 refuses requests in every month.
   if (budget === undefined) return limitNanos === 0n ? '' : 'It resets next month (UTC). ';
   return budget.freesAtMs === null ? '' : `It has room again at ${shownTime(budget.freesAtMs)}. `;
 }
@@ -117,7 +117,7 @@ function howToRaise({ budget, level, keyName }: SpendRefusal): string {
   const isOfGroup = level?.kind === 'group' || level?.of === 'group';
   const target = shellWord(`${isOfGroup ? '@' : ''}${printableName(level?.name ?? keyName)}`);
   const isUser = level?.kind === 'user';
-  // What is set for one end user alone is not raised with that of all.
+  // The limit of an individual end user overrides the common one, so the common one cannot raise it.
   if (isUser && level.own?.includes(budget?.period ?? 'spend_limit'))
     return `The operator can raise it: inf-gw users set <user> --key ${target} --${option}`;
   return `The operator can raise it: inf-gw limits set ${target} --${isUser ? 'user-' : ''}${option}`;
@@ -129,7 +129,7 @@ function leftOf({ budget, level }: SpendRefusal): string {
   return budget === undefined ? `the spend limit of the ${owner}` : `the budget of the ${owner} (${budget.period})`;
 }
 
-/** Whose limit it is, for the operator, with a blank before it; empty for the key itself. */
+/** The owner of a limit, for the operator, with a leading space; empty for the key itself. */
 function causeAt({ level }: AtLevel): string {
   if (level === undefined) return '';
   return level.kind === 'user'
@@ -137,7 +137,7 @@ function causeAt({ level }: AtLevel): string {
     : ` of the ${level.kind} ${printableName(level.name)}`;
 }
 
-/** Why a key is refused that exists, for the operator. */
+/** Why an existing key is refused, for the operator. */
 export function disabledAt({ level }: AtLevel): string {
   if (level === undefined) return 'key is disabled';
   const name = printableName(level.name);
@@ -145,19 +145,19 @@ export function disabledAt({ level }: AtLevel): string {
   return `end user of ${level.of === 'group' ? '@' : ''}${name} is blocked`;
 }
 
-/** `0.10 USD/day`, first what a narrow column has room for. */
+/** `0.10 USD/day`: the amount first, because narrow columns cut the end. */
 function boundOf({ limitNanos, budget }: SpendRefusal): string {
   const amount = `${formatUsd(limitNanos)} USD`;
   if (budget === undefined) return `${amount}/month`;
   return budget.period === 'total' ? `${amount} in total` : `${amount}/${budget.period}`;
 }
 
-/** Of the month everybody knows it. */
+/** Empty for the monthly limit, whose reset date is obvious. */
 function againAt({ budget }: SpendRefusal): string {
   return budget === undefined || budget.freesAtMs === null ? '' : `, again at ${shownTime(budget.freesAtMs)}`;
 }
 
-/** Why admission refused a request, for the operator: what was reached, and when it is free again. */
+/** Why admission refused a request, for the operator: the reached limit, and when it resets. */
 export function causeOf(refusal: Refusal): string {
   switch (refusal.reason) {
     case 'unknown_key':
@@ -207,7 +207,7 @@ export function modelNotAllowed(model: string): ClientError {
   };
 }
 
-/** The model exists, but not for clients of this dialect. */
+/** The error for a model that exists, but not for clients of this dialect. */
 export function modelNotReached({ id, dialects }: Pick<Model, 'id' | 'dialects'>, dialect: DialectName): ClientError {
   return {
     code: 'model_not_found',
@@ -215,7 +215,7 @@ export function modelNotReached({ id, dialects }: Pick<Model, 'id' | 'dialects'>
   };
 }
 
-/** `near`: models that the key may call, and whose names are like this one. */
+/** `near`: models with similar names that the key may call. */
 export function modelNotFound(model: string, near: readonly { readonly id: string }[] = []): ClientError {
   const hint = model.includes('/') ? '' : ' Model names include their provider: <provider>/<model>.';
   const ids = near.map(({ id }) => id).join(', ');

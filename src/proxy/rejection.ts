@@ -1,4 +1,6 @@
-/** Which answers of an upstream prove that it did not take a request, so that another may be tried. */
+/**
+ * Classifies upstream answers: which of them prove that the upstream did not take the request, so that another may be tried.
+ */
 import { causeOf } from '../core/failure.ts';
 import { parseJson } from '../core/json.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -10,19 +12,19 @@ import { type Attempt, type Opening, UpstreamFailure } from '../upstream/attempt
 import { isRejection } from '../upstream/retry.ts';
 import { WITHHELD_STATUSES } from '../wire/upstream-error.ts';
 
-/** Why an upstream did no work for a request, or none that it bills. */
+/** A proof that an upstream did no work, or no billed work, for a request. */
 interface Rejection {
-  /** Undefined where the gateway itself is to blame. */
+  /** Undefined if the gateway itself caused it. */
   readonly failure: AttemptFailure | undefined;
-  /** True where the upstream would not serve another model either. */
+  /** True if the upstream would not serve other models either. */
   readonly isOfUpstream: boolean;
-  /** Whether only a fallback model may be tried: the same host would answer the same. */
+  /** True if only a fallback model may be tried, because the same host would repeat its answer. */
   readonly isForFallback: boolean;
 }
 
 /**
- * The rejection, where no connection was made or the upstream rejected the request. Undefined if the upstream may have worked:
- * then its answer goes to the client.
+ * The rejection, if no connection was made or the upstream rejected the request. Undefined if the upstream may have worked:
+ * then its answer is sent to the client.
  */
 export function rejectionOf(attempt: Attempt, opening: Opening): Rejection | undefined {
   if (opening instanceof UpstreamFailure) {
@@ -39,8 +41,8 @@ export function rejectionOf(attempt: Attempt, opening: Opening): Rejection | und
 }
 
 /**
- * Whether a rejection is complete and reports no usage. Otherwise the upstream may bill the request, so no other upstream
- * may be tried. What was read of the rejection can be read again.
+ * Whether a rejection is complete and reports no usage. Otherwise the upstream may bill the request, so no other upstream may
+ * be tried. The bytes of the rejection can be read again afterwards.
  */
 export async function provesNoWork(attempt: Attempt, dialect: Dialect): Promise<boolean> {
   const chunks: Buffer[] = [];
@@ -56,12 +58,12 @@ export async function provesNoWork(attempt: Attempt, dialect: Dialect): Promise<
   }
 }
 
-/** Whether the host says what it bills. It would bill the same request again, and most likely answer it as it has. */
+/** Whether the host reported usage. It would bill the same request again, and probably answer the same. */
 export function isBilled({ metered }: RelayResult): boolean {
   return metered.source === 'reported';
 }
 
-/** What the operator has to check, by the status of a host that refuses the gateway's own key or model. */
+/** The settings to check, by the status of a host that refuses the gateway's own key or model. */
 const OPERATOR_CHECKS: Readonly<Record<number, string>> = {
   401: 'its api_key for this provider',
   403: 'what its api_key for this provider may do, and the upstream name of the model',
@@ -69,8 +71,8 @@ const OPERATOR_CHECKS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Names the provider and the operator's remedy where the host refused the gateway's own key or model. Outside of chat, whose
- * specification has a 502, the status is 424: no client library retries that one.
+ * Names the provider and the remedy if the host refused the gateway's own key or model. The chat dialect specifies a 502; the
+ * others use 424, which client libraries do not retry.
  */
 export function explainOperatorFault(
   relayed: RelayResult,
@@ -89,10 +91,13 @@ export function explainOperatorFault(
   return { ...relayed, termination: { ...termination, error: explained } };
 }
 
-/** Hosts answer with these statuses where a model for chat is asked for embeddings. */
+/** Hosts answer with these statuses if a chat model is called for embeddings. */
 const EMBEDDINGS_HINT = 'Embeddings need a model for embeddings, not one for chat.';
 
-/** If clients retried what the gateway has retried, an outage would multiply; and so would the bill, if they retried what was billed. */
+/**
+ * Prevents client retries of upstream errors: they would multiply the gateway's own retries in an outage, and repeat billed
+ * requests.
+ */
 export function withoutClientRetry(relayed: RelayResult): RelayResult {
   const { termination } = relayed;
   if (termination.kind !== 'error' || termination.error.code !== 'upstream_error') return relayed;

@@ -1,4 +1,4 @@
-/** What a request body asks for, and whether a key may have it. */
+/** Resolves a request body to a model, and checks whether a key may use it. */
 import type { Catalog, Model, NamedModel } from '../catalog/catalog.ts';
 import { hasLongContext, LONG_CONTEXT_BETA, unmarkedName } from '../catalog/long-context.ts';
 import type { DialectName } from '../core/dialects.ts';
@@ -13,52 +13,51 @@ import { type DialectHeaders, type Permitted, type Target, targetFor } from './p
 import { modelNotAllowed, modelNotFound, modelNotReached } from './refusals.ts';
 import { endUserOf, type Headers } from './spent-by.ts';
 
-/** A body that was read. `modelName` is the model it means, as a log can show it, if it names one. */
+/** A parsed body. `modelName` is the requested model in a printable form, if the body names one. */
 export type Resolution =
   | {
       readonly ok: true;
       readonly modelName: string;
       readonly model: Model;
-      /** The name that the body gives the model, if it is not its id. */
+      /** The requested name of the model, if it is not its id. */
       readonly alias: string | undefined;
       readonly request: ModelRequest;
       readonly headers: DialectHeaders;
-      /** The end user it is for; empty if it names none. */
+      /** The end user; empty if the request names none. */
       readonly user: string;
-      /** Whether its name asks the host for the long context of its model. */
+      /** Whether the requested name asks the host for the long context of its model. */
       readonly isLongContext: boolean;
       readonly target: Target;
     }
   | {
       readonly ok: false;
       readonly modelName: string | undefined;
-      /** Set where the body names a model that exists: then the allowlist decides before `error`. */
+      /** Set if the body names an existing model: then the allowlist is checked before `error`. */
       readonly model: Model | undefined;
       readonly error: ClientError;
-      /** Of its client, where the model is what is wrong. */
+      /** The client's dialect, if the model is the error. */
       readonly dialect?: DialectName;
     };
 
-/** What a request says beside its body. */
-interface BesideBody {
-  /** What its path says. */
+/** The parts of a request outside of its body. */
+interface OutsideBody {
+  /** The model and other fields in the path. */
   readonly address?: Address | undefined;
-  /** All its headers. */
   readonly sent?: Headers;
 }
 
-/** Parses, checks and resolves a request, once. Which key sent it does not matter here. `headers`: those of its dialect. */
+/** Parses, checks and resolves a request, once. The result does not depend on the key. `headers`: the headers of the dialect. */
 export function resolveRequest(
   catalog: Catalog,
   dialect: Dialect,
   bytes: Buffer,
   headers: DialectHeaders = {},
-  { address, sent = {} }: BesideBody = {},
+  { address, sent = {} }: OutsideBody = {},
 ): Resolution {
   const parsed = dialect.isForm ? readForm(bytes, sent['content-type']?.toString()) : readJsonBody(bytes);
   if (!parsed.ok) return invalid(undefined, undefined, parsed.problem);
   const read = dialect.place?.(parsed.body, address) ?? parsed;
-  // What is wrong with a body comes after its model, which the path may have told.
+  // The model is resolved before errors of the body are reported, because the path may name it.
   const id = read.ok ? read.body.fields.model : address?.model;
   if (!read.ok && id === undefined) return invalid(undefined, undefined, read.problem);
   if (typeof id !== 'string') return invalid(undefined, undefined, 'model: expected a string, <provider>/<model>');
@@ -91,8 +90,8 @@ interface Meant extends NamedModel {
 }
 
 /**
- * The model that a request means, if its dialect reaches one. A name with the mark of a long context is a model of its own where the
- * config has one; otherwise the mark is taken off, and the host learns of it by the header if the config says what that costs.
+ * The requested model, if its dialect can reach it. A name with the long-context mark is a model of its own if the config has
+ * one. Otherwise the mark is removed, and the header requests the long context if the config has its prices.
  */
 function namedModel(
   catalog: Catalog,
@@ -122,7 +121,7 @@ export type Permission =
   | { readonly ok: true; readonly permitted: Permitted }
   | { readonly ok: false; readonly error: ClientError };
 
-/** Whether a key with this allowlist may send what was resolved. An allowlist of null allows every model. */
+/** Whether a key with this allowlist may send the request. A null allowlist allows every model. */
 export function permit(resolution: Resolution, allowlist: readonly string[] | null, catalog: Catalog): Permission {
   const { model } = resolution;
   if (model !== undefined && allowlist !== null && !allowlist.includes(model.id)) {
@@ -139,7 +138,7 @@ export function permit(resolution: Resolution, allowlist: readonly string[] | nu
   return { ok: true, permitted: { request, headers, user, alias, targets: [target, ...fallbacks] } };
 }
 
-/** A model that does not exist may be a mistyped one that the key may call, or one of another dialect. */
+/** Replaces "not found" by a better error: a model of another dialect, or similar names that the key may call. */
 function withNearModels(
   { error, modelName, dialect }: Resolution & { readonly ok: false },
   allowlist: readonly string[] | null,
@@ -154,8 +153,8 @@ function withNearModels(
 }
 
 /**
- * What needs no look at the key before admission, which checks the key and its allowlist itself: a valid request for a
- * model without fallbacks, which refers to nothing that is kept for the key.
+ * The request, if it needs no look at the key before admission, which checks the key and its allowlist itself: a valid
+ * request for a model without fallbacks and without references to stored content.
  */
 export function permittedByAdmission(resolution: Resolution): Permitted | undefined {
   if (!resolution.ok || resolution.model.fallback.length > 0) return undefined;

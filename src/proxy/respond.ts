@@ -1,14 +1,14 @@
-/** The client's end of a response: where a stream is written, the outcome's name, and the last bytes. */
+/** The client's end of a response: its stream, the name of its outcome, and its last bytes. */
 import type { ClientError } from '../core/errors.ts';
 import type { Outcome } from '../core/settlement.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { StreamSink, Termination } from '../relay/relay.ts';
 
-/** What the start of a stream needs. Each is called once. */
+/** Hooks for the start of a stream. Each is called once. */
 export interface StreamStart {
-  /** Who serves the request, and what was left out for it. */
+  /** The serving model, and the parts of the request left out for it. */
   serves(): { readonly model: { readonly id: string }; readonly ignored: readonly string[] } | undefined;
-  /** What the first byte waits for; undefined if nothing. */
+  /** The promise that the first byte waits for; undefined if it may be sent at once. */
   mayBegin(): Promise<void> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a request that was relayed is settled with: how it ended, what it used, and what that costs. */
+/** Computes the settlement of a relayed request: outcome, usage and cost. */
 import type { Model } from '../catalog/catalog.ts';
 import { pricesFor, usageCost } from '../catalog/cost.ts';
 import { priceText } from '../catalog/price-text.ts';
@@ -26,7 +26,7 @@ import { thoughtAtMost } from './thinking.ts';
 import { callsMade } from './tool-calls.ts';
 import { asHeld, withLifetimes } from './unreported.ts';
 
-/** What helps to find out what was not reported. */
+/** The dependencies to estimate unreported usage. */
 interface Means {
   readonly counter: TokenCounter;
   readonly paces: ModelPaces;
@@ -35,7 +35,7 @@ interface Means {
 type Ended = RequestEnd & { readonly price: string };
 type Used = Pick<Metered, 'usage' | 'source'>;
 
-/** Counts the tokens if the upstream did not report them, which takes a promise, and learns how fast it is if it did. */
+/** Returns the end of a request. Counting unreported tokens takes a promise; reported output updates the pace of the model. */
 export function endOf(admitted: Admitted, relayed: RelayResult, means: Means): Ended | Promise<Ended> {
   const work = workOf(admitted, relayed);
   const end = (used: Used) => endAs(used, work, admitted, relayed, means.paces);
@@ -48,7 +48,7 @@ export function endOf(admitted: Admitted, relayed: RelayResult, means: Means): E
   return countedUsage(relayed, written, work, means).then(end);
 }
 
-/** Whether a request is charged as held: the end of its answer was not seen, and no more arrived than was held for. */
+/** Whether a request is charged as held: the end of its answer was not seen, and the visible output is within the hold. */
 function isChargedAsHeld({ unseen, metered }: RelayResult, { outputTokens, maximumTokens }: Route): boolean {
   const written = Math.min(metered.usage.completionTokens, maximumTokens ?? Number.POSITIVE_INFINITY);
   return unseen === 'answer' && written <= outputTokens;
@@ -69,16 +69,16 @@ function endAsHeld({ dispatch, plan }: Admitted, { termination }: RelayResult, {
   };
 }
 
-/** The route that served a request, and the prices and calls that it is charged by. */
+/** The route that served a request, and the prices and calls to charge. */
 interface Work {
   readonly model: Model;
   readonly route: Route;
   readonly sent: ModelRequest;
   readonly tiers: { readonly requestedTier: string | undefined; readonly servedTier: string | undefined };
   readonly prices: Prices;
-  /** The tokens of an unfinished image cannot be counted, so it is charged as held. */
+  /** The tokens of an unfinished image cannot be counted, so they are charged as held. */
   readonly isCutShort: boolean;
-  /** The calls of the host's tools: those that were made, and those that are billed. */
+  /** The calls of the host's tools: `made` contains all, `calls` the billed ones. */
   readonly made: readonly ToolCalls[];
   readonly calls: readonly ToolCalls[];
 }
@@ -109,7 +109,7 @@ function endAs(
   const source = isCutShort ? 'counted' : used.source;
   const known = source === 'reported' ? withTokens(used.usage, route) : withinHold(used.usage, route);
   const counted = isCutShort ? asHeldTokens(known, route) : known;
-  // Some hosts report tokens of what they bill by the piece.
+  // Some hosts also report tokens for models billed by units.
   const tokens = model.isWithoutTokenPrices ? NO_USAGE : counted;
   const usage = isOfText(sent.dialect) ? tokens : withoutUnpriced(tokens, prices);
   if (source === 'reported' && dispatch !== undefined) {
@@ -129,7 +129,7 @@ function endAs(
   };
 }
 
-/** An answer that used all of the maximum that its leash set. */
+/** The failure of an answer that used the whole maximum set by its leash. */
 function cutByLeash(
   { capTokens, maximumTokens }: Route,
   { completionTokens }: TokenUsage,
@@ -142,14 +142,14 @@ function cutByLeash(
   return { reason: 'leash_maximum', status: undefined, message };
 }
 
-/** A report of units alone leaves the tokens open: they are charged as held. */
+/** Charges tokens as held if the host reports units alone. */
 function withTokens(usage: TokenUsage, route: Route): TokenUsage {
   const isReported = usage.promptTokens + usage.completionTokens > 0;
   if (isReported || usage.parts === undefined || !route.hosted.request.hostTools.some(isUnit)) return usage;
   return asHeldTokens(usage, route);
 }
 
-/** The hold of speech covers all of it, and a count by the densest sound may be higher. */
+/** The hold of speech covers all of it, but a count at the maximum density of audio may be higher. */
 function withinHold(usage: TokenUsage, { hosted, outputTokens }: Route): TokenUsage {
   const { parts = NO_PARTS } = usage;
   if (hosted.request.outputAt === undefined || parts.audioOutputTokens <= outputTokens) return usage;
@@ -157,7 +157,7 @@ function withinHold(usage: TokenUsage, { hosted, outputTokens }: Route): TokenUs
 }
 
 /**
- * Where hosts bill by the piece, audio and images without a price are tokens like any other: the price of the piece is for
+ * Treats audio and images without a separate price as ordinary tokens where hosts bill by units: the unit price covers
  * the rest.
  */
 function withoutUnpriced(usage: TokenUsage, { audioInput, audioOutput, imageOutput }: Prices): TokenUsage {
@@ -171,7 +171,7 @@ function withoutUnpriced(usage: TokenUsage, { audioInput, audioOutput, imageOutp
   return { ...usage, parts };
 }
 
-/** All tokens that are held at the route. They count as images or sound, which are dearer than text. */
+/** Charges all tokens held on the route. They count as images or audio, which cost more than text. */
 function asHeldTokens(usage: TokenUsage, { media, inputTokens, outputTokens }: Route): TokenUsage {
   const { hears, sees, draws } = media;
   const parts = {
@@ -188,16 +188,16 @@ function asHeldTokens(usage: TokenUsage, { media, inputTokens, outputTokens }: R
   };
 }
 
-/** False if the host did no work, or has only read the input, where its work is to write. */
+/** False if the host did no work, or only read the input of a request for output. */
 function isAnswered({ source, usage, written }: Metered, { hostTools }: ModelRequest): boolean {
   return source !== 'counted' || usage.completionTokens > 0 || (written !== undefined && hostTools.some(isUnit));
 }
 
-/** What calls of the host's tools do to the input. */
+/** The effect of the host's tool calls on the input. */
 interface ToolWork {
-  /** How often the host reads the input again. */
+  /** The number of times that the host reads the input again. */
   readonly rereads: number;
-  /** What they may have brought in, which nobody here can count. */
+  /** The tokens that the calls may have added to the input, which the gateway cannot count. */
   readonly foundTokens: number;
 }
 
@@ -215,13 +215,13 @@ function toolWorkOf({ prices, made }: Work): ToolWork {
   return { rereads: rereads.reduce((sum, each) => sum + each, 0), foundTokens: foundByCalls(prices, made) };
 }
 
-/** Bounds of the output that a stream did not show. */
+/** Upper bounds of the output that a stream did not show. */
 interface Unseen {
-  /** Hidden reasoning, as far as its time or its hold allow it. */
+  /** Hidden reasoning, bounded by elapsed time or by the hold. */
   readonly thoughtTokens: number;
-  /** The images that it may have been drawing when the answer was cut short. */
+  /** Images that may have been in progress when the answer was cut. */
   readonly imageTokens: number;
-  /** Whether the hold decided how much reasoning is charged. */
+  /** Whether the bound of the reasoning is the hold. */
   readonly isHeld: boolean;
   readonly maximumTokens: number;
 }
@@ -264,8 +264,8 @@ async function countedUsage(
 }
 
 /**
- * Adds hidden reasoning and unfinished images. A host writes no more than the maximum that it was sent, however long its
- * encrypted output is, except for a summary of the conversation.
+ * Adds hidden reasoning and unfinished images. A host does not exceed the maximum of its request, regardless of the length of
+ * its encrypted output, except for a summary of the conversation.
  */
 function withUnseen(
   usage: TokenUsage,
@@ -283,21 +283,21 @@ function withUnseen(
   return { ...usage, completionTokens, parts: { ...parts, imageOutputTokens } };
 }
 
-/** As it was held: what was read again comes from the cache, if the host may have one. */
+/** Adds input that tool calls caused, as it was held: repeated reads are cached if the host may have a cache. */
 function withToolWork(usage: TokenUsage, { rereads, foundTokens }: ToolWork, { cacheWrite }: ModelRequest): TokenUsage {
   const readAgain = rereads * usage.promptTokens;
   const promptTokens = usage.promptTokens + readAgain + foundTokens;
   return { ...usage, promptTokens, cachedTokens: cacheWrite === undefined ? 0 : readAgain };
 }
 
-/** Nobody says how much of a prediction was rejected, which is billed as output: all of it, as it was held. */
+/** Adds the whole prediction, as it was held: the rejected part is billed as output, but not reported here. */
 function withPrediction(usage: TokenUsage, request: ModelRequest): TokenUsage {
   return { ...usage, completionTokens: usage.completionTokens + predictedOutput(request) };
 }
 
 const UNUSABLE_REPORT = 'the provider reported impossible usage figures, so the gateway counted the tokens itself';
 
-/** Logs what the operator should know about how a request ended, if there is anything. */
+/** Logs a warning for the operator if a request ended with notes. */
 export function logNote(log: Log, { exchange, dispatch, routes }: Admitted, relayed: RelayResult): void {
   const { metered, termination, note } = relayed;
   const route = dispatch?.route ?? routes[0];

@@ -1,4 +1,4 @@
-/** Answers `GET /v1/key`: what the key that asks may do, and what it has used. */
+/** Answers `GET /v1/key`: the requesting key's limits and usage. */
 import { budgetJson } from '../core/budgets.ts';
 import { isoTime } from '../core/clock.ts';
 import { formatUsd } from '../core/money.ts';
@@ -7,7 +7,7 @@ import type { LevelAccount } from '../ledger/ledger.ts';
 import { admitListing, type Refused } from './listing.ts';
 import type { PipelineParts } from './parts.ts';
 
-/** Sends it, or returns why it is refused. */
+/** Sends the key, or returns the refusal. */
 export async function showKey(
   { ledger, catalog }: Pick<PipelineParts, 'ledger' | 'catalog'>,
   exchange: Exchange,
@@ -19,7 +19,7 @@ export async function showKey(
   const ofKeys = outer.filter(({ kind }) => kind === 'key').flatMap((key) => key.budgets);
   const shown = {
     name,
-    // Other keys get no answer.
+    // Disabled keys are refused before this.
     state: 'enabled',
     limits: { rpm: requests.limitRequests, tpm: requests.limitTokens, concurrency: reading.concurrency },
     remaining: { requests: requests.remainingRequests, tokens: requests.remainingTokens, concurrency: freeSlots },
@@ -34,7 +34,7 @@ export async function showKey(
   return undefined;
 }
 
-/** What a key may read of a group that it is in: limits and what remains of them, but nothing of other keys in it. */
+/** The fields of a group that its keys may read: limits and their remainders, without data of other keys. */
 function groupJson({ name, requests, concurrency, freeSlots, spendLimitNanos, budgets }: LevelAccount) {
   return {
     name,
@@ -53,7 +53,7 @@ function groupJson({ name, requests, concurrency, freeSlots, spendLimitNanos, bu
   };
 }
 
-/** Null where there is no limit. */
+/** Null for no limit. */
 function finite(figure: number): number | null {
   return Number.isFinite(figure) ? figure : null;
 }

@@ -1,24 +1,24 @@
-/** Who a request is for: the end user whom a header or its body names, the operator's tag, and the app by its User-Agent. */
+/** Attributes a request: the end user named by a header or the body, the operator's tag, and the app from the User-Agent. */
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../core/json.ts';
 import { cleanName, isEndUser, MAX_END_USER_BYTES, type SpentBy } from '../core/spent-by.ts';
 import { type UserField, userFields, userFieldVariant } from '../dialects/end-user.ts';
 import type { JsonBody } from '../wire/body.ts';
 
-/** Beyond this no id is looked into. */
+/** Maximum length of an id that is parsed. */
 const MAX_READ = 512;
 
-/** Read by the gateway alone, and not sent upstream. */
+/** The gateway reads these and does not send them upstream. */
 const TAG_HEADER = 'x-inf-gw-tag';
 const USER_HEADER = 'x-inf-gw-user';
 
-/** Names in lower case. */
+/** By lower-case name. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The party that an app acts for, byte for byte as the request names it; empty without a name. */
+/** The party that an app acts for, byte for byte as in the request; empty without a name. */
 export type EndUser = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly problem: string };
 
-/** The end user of a request, named by the header or, after it, by a field of the body. `body`: as the client sent it. */
+/** The end user of a request, from the header or else from a field of the body. `body`: as the client sent it. */
 export function endUserOf(headers: Headers, body?: JsonBody): EndUser {
   const variant = body && userFieldVariant(body);
   if (variant !== undefined) return { ok: false, problem: variant };
@@ -35,18 +35,21 @@ export function endUserOf(headers: Headers, body?: JsonBody): EndUser {
   return { ok: false, problem: `${named.field}: expected the name of an end user, ${expected}` };
 }
 
-/** The header that names this end user, as Node reads it. */
+/** The header that names this end user, decoded as Latin-1 like by Node. */
 export function headerNaming(user: string): Headers {
   return { [USER_HEADER]: Buffer.from(user).toString('latin1') };
 }
 
-/** Node reads headers as Latin-1, and clients write UTF-8. Of other bytes there is no text: half of a pair stands for it. */
+/**
+ * Node decodes headers as Latin-1, and clients write UTF-8. Invalid UTF-8 becomes a lone surrogate, which is rejected as a
+ * name.
+ */
 function utf8Of(header: string | readonly string[]): string {
   const bytes = Buffer.from(String(header), 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : '\ud800';
 }
 
-/** `user` is the end user's name. Undefined if the request has none of these names. */
+/** `user`: the end user's name. Undefined if the request has no user, tag or app. */
 export function spentByOf(headers: Headers, user: string): SpentBy | undefined {
   const names = {
     user: cleanName(user),
@@ -56,7 +59,7 @@ export function spentByOf(headers: Headers, user: string): SpentBy | undefined {
   return names.user === '' && names.tag === '' && names.app === '' ? undefined : names;
 }
 
-/** The same of a request whose body was not read, or whose user is no name. */
+/** The same for a request whose body was not read, or whose user is invalid. */
 export function spentByHeaders(headers: Headers): SpentBy | undefined {
   const user = endUserOf(headers);
   return spentByOf(headers, user.ok ? user.name : '');
@@ -64,7 +67,7 @@ export function spentByHeaders(headers: Headers): SpentBy | undefined {
 
 const CLAUDE_CODE = /^user_([^_]+)_account_([^_]*)_session_[^_]+$/;
 
-/** Claude Code puts device, account and session into one id, in two forms. Its user is the account, or the device. */
+/** Claude Code packs device, account and session into one id, in two formats. The user is the account, or else the device. */
 function withoutSession(id: unknown): unknown {
   if (typeof id !== 'string' || id.length > MAX_READ) return id;
   const [, device, account] = CLAUDE_CODE.exec(id) ?? [];
@@ -77,12 +80,12 @@ function withoutSession(id: unknown): unknown {
 
 function tagOf(header: string | readonly string[] | undefined): string {
   if (header === undefined) return '';
-  // Node reads headers as Latin-1, and clients write UTF-8.
+  // Node decodes headers as Latin-1, and clients write UTF-8.
   const bytes = Buffer.from(String(header), 'latin1');
   return cleanName(isUtf8(bytes) ? bytes.toString('utf8') : String(header));
 }
 
-/** Clients whose product token is not their name, or that are named behind others. The first that matches counts. */
+/** Clients whose product token is not their name, or follows other tokens. The first match counts. */
 const FAMILIES: readonly (readonly [agent: RegExp, app: string])[] = [
   [/^(?:async)?(?:azure)?openai\/js\b/i, 'openai-node'],
   [/^(?:async)?(?:azure)?openai[\w:]*\/(python|go|java|kotlin|ruby|php)\b/i, 'openai-$1'],
@@ -93,20 +96,20 @@ const FAMILIES: readonly (readonly [agent: RegExp, app: string])[] = [
   [/^geminicli\b/i, 'gemini-cli'],
   [/\bai-sdk\//i, 'ai-sdk'],
   [/\baiohttp\//i, 'aiohttp'],
-  // An app in Electron names itself between the engine and Chrome.
+  // Electron apps put their name between the engine and Chrome.
   [/^mozilla\/.*\) ([\w.-]{1,40})\/\S+ (?:\S+ )*chrome\/\S+ electron\//i, '$1'],
   [/^mozilla\/.*\b(?:firefox|edg|opr|chrome|crios|fxios|safari)\//i, 'browser'],
 ];
 
-/** What is left of a product token that is not in the table. */
+/** Maximum length of a product token that is not in the table. */
 const MAX_TOKEN_CHARACTERS = 40;
 const MAX_AGENT_CHARACTERS = 512;
 
-/** What was found for an agent. Clients are few; whoever sends a new one each time empties this again and again. */
+/** Cache by User-Agent. Clients are few; a client that varies its User-Agent only causes the cache to be cleared often. */
 const known = new Map<string, string>();
 const MAX_KNOWN = 256;
 
-/** Empty if the User-Agent names none. */
+/** Returns the app, or an empty string if the User-Agent names none. */
 export function appOf(agent: string): string {
   const head = agent.slice(0, MAX_AGENT_CHARACTERS);
   const found = known.get(head);

@@ -1,19 +1,19 @@
-/** How much a model may think that its host bills and does not show. */
+/** Bounds the thinking that a host bills but does not show. */
 import type { Model } from '../catalog/catalog.ts';
 import { traitsOf } from '../catalog/model-traits.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 
-/** Of so many tokens that a model could have written in a choice while it showed nothing, those that it may have, in all choices. */
+/** Limits `tokens`, the hidden output that a choice had time for, to the possible thinking, and returns it for all choices. */
 export function thoughtAtMost(request: ModelRequest, model: Model, tokens: number): number {
   const { maxOutput = Number.POSITIVE_INFINITY } = model;
   return Math.min(tokens, hiddenThinking(request, model), maxOutput) * request.choices;
 }
 
 /**
- * The most tokens per choice; infinite if nothing but the maximum of the request bounds them. A model that thinks by
- * itself may not know the bound of a request.
+ * The maximum of hidden thinking tokens per choice; infinite if only the maximum of the request bounds it. A model that
+ * always thinks may ignore the bound of a request.
  */
-export function hiddenThinking({ hiddenThinking: said }: ModelRequest, model: Model): number {
-  if (said === 0) return 0;
-  return traitsOf(model).thinks ? Number.POSITIVE_INFINITY : (said ?? 0);
+export function hiddenThinking({ hiddenThinking: declared }: ModelRequest, model: Model): number {
+  if (declared === 0) return 0;
+  return traitsOf(model).thinks ? Number.POSITIVE_INFINITY : (declared ?? 0);
 }

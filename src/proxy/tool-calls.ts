@@ -3,8 +3,8 @@ import type { HostTool, ToolCall, ToolCalls, ToolUse } from '../core/host-tools.
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 
 /**
- * For each tool the calls that were seen, and as many more as the host reports. Where it reports none and its answers
- * do not show them, all that the request allows.
+ * The visible calls of each tool, plus the calls that the host reports beyond them. If calls are neither reported nor visible,
+ * all calls that the request allows are counted.
  */
 export function callsMade(
   tools: readonly HostTool[],
@@ -31,15 +31,15 @@ function nameOf(called: ToolCall | HostTool): string {
   return 'calledAs' in called ? called.calledAs : called.name;
 }
 
-/** The tools of a request that a call of this name may be of. A host may call one unasked. */
+/** The tools of a request that a call with this name may belong to. Hosts may also call tools that were not requested. */
 function usesOf(name: string, tools: readonly HostTool[]): readonly ToolUse[] {
   const asked = tools.filter(({ calledAs }) => calledAs === name);
   return asked.length > 0 ? asked : [{ name, settings: [], tokens: 0 }];
 }
 
-/** The tools of a request, with at least as many calls of each as were seen; the same ones if these are enough. */
+/** The tools of a request, with at least the visible number of calls each. Returns the same array if they suffice. */
 export function withCalls(tools: readonly HostTool[], seen: readonly ToolCall[]): readonly HostTool[] {
-  // Asked with every event of a stream.
+  // Called for every event of a stream.
   if (seen.length === 0) return tools;
   let raised = tools;
   for (const name of new Set(seen.map(nameOf))) {

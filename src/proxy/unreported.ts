@@ -1,27 +1,26 @@
-/** What a host bills of the input, and does not report, or not exactly. */
+/** Estimates input that a host bills without reporting it exactly. */
 import { LEAST_ESTIMATE, mediaPrices } from '../catalog/cost.ts';
 import type { Media } from '../core/modalities.ts';
 import type { Prices } from '../core/model-terms.ts';
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 
-/** The input tokens that a host may bill for so many of input and output: twice those of the input if it may summarize them first. */
+/** The maximum of input tokens that a host may bill: twice the input if the host may summarize it first. */
 export function readTokens({ summarizesAbove }: ModelRequest, inputTokens: number, outputTokens: number): number {
   const isSummarized = summarizesAbove !== undefined && inputTokens + outputTokens >= LEAST_ESTIMATE * summarizesAbove;
   return isSummarized ? 2 * inputTokens : inputTokens;
 }
 
-/** What the input of a request was held by. */
+/** The basis of the hold for the input. */
 interface HeldInput {
   readonly prices: Prices;
   readonly media: Media;
-  /** The tokens of the input that are no text. */
+  /** The non-text tokens of the input. */
   readonly attachmentTokens: number;
 }
 
 /**
- * The usage of a request that nobody reports: its input as it was held, with what was summarized, spoken, and written to a
- * cache.
+ * Estimates the usage of a request without a report: the input as it was held, including summaries, audio, and cache writes.
  */
 export function asHeld(
   usage: TokenUsage,
@@ -33,7 +32,7 @@ export function asHeld(
   return withWrites(read, request, prices);
 }
 
-/** The dearest part of the input that attachments may be; undefined if they cost no more than text. */
+/** The most expensive kind of attachment; undefined if attachments cost no more than text. */
 function dearestIn({ hears, sees }: Media, prices: Prices): 'audioInputTokens' | 'imageInputTokens' | undefined {
   const { audioInput, imageInput } = mediaPrices(prices);
   const [audio, image] = [hears ? audioInput : 0n, sees ? imageInput : 0n];
@@ -41,16 +40,16 @@ function dearestIn({ hears, sees }: Media, prices: Prices): 'audioInputTokens' |
   return audio > image ? 'audioInputTokens' : 'imageInputTokens';
 }
 
-/** Nobody says what each of the attachments was: all of them the dearest. */
+/** Charges all attachments as the most expensive kind, because their kinds are not reported. */
 function withAttachments(usage: TokenUsage, part: ReturnType<typeof dearestIn>, attachmentTokens: number): TokenUsage {
   if (part === undefined) return usage;
   const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
   return { ...usage, parts: { ...parts, [part]: Math.min(attachmentTokens, promptTokens - cachedTokens) } };
 }
 
-/** Nobody says how much a request has written to the prompt cache: all of its input. */
+/** Charges the whole input as written to the prompt cache, because the written part is not reported. */
 function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, prices: Prices): TokenUsage {
-  // Only messages mark what is to be written. Elsewhere a host may cache what it likes, and bills it only at a price of its own.
+  // Only messages mark the parts to cache. Other hosts cache at will, and bill writes only if they have a price of their own.
   const isBilled = dialect.name === 'messages' || prices.cacheWrite > prices.input;
   if (cacheWrite === undefined || !isBilled) return usage;
   const { promptTokens, cachedTokens, parts = NO_PARTS } = usage;
@@ -59,7 +58,7 @@ function withWrites(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest, pr
   return { ...usage, parts: { ...parts, ...written } };
 }
 
-/** A report that does not say what was written for long: all that was written, if the request asks for that. */
+/** Charges all cache writes at the 1-hour price if the request asks for it and the report does not split them. */
 export function withLifetimes(usage: TokenUsage, { dialect, cacheWrite }: ModelRequest): TokenUsage {
   const { parts } = usage;
   if (parts === undefined || dialect.name === 'messages' || cacheWrite !== '1h' || parts.cacheWrite1hTokens > 0) {
