@@ -1,4 +1,4 @@
-/** Attachments: what each is, as its host would see it, and the tokens to hold for it. */
+/** Attachments: detects their type as hosts do and estimates the tokens to hold for them. */
 import { isObject } from '../core/json.ts';
 import type { Media } from '../core/modalities.ts';
 import type { InputTerms } from '../core/model-terms.ts';
@@ -10,10 +10,10 @@ import { soundLength } from '../wire/media/sound-length.ts';
 import { foldCase } from '../wire/names.ts';
 import type { Attachment, Fields, Place } from './dialect.ts';
 
-/** The most tokens that known hosts make of a second of audio: Gemini's 32. OpenAI's make 10. */
+/** Highest rate among known hosts: Gemini counts 32 tokens per second of audio, OpenAI 10. */
 const TOKENS_PER_SECOND = 32;
 
-/** Returns the tokens to hold for an attachment; undefined where only the context window bounds them. */
+/** Returns the tokens to hold for an attachment; undefined if only the context window bounds them. */
 export function attachmentTokens(attachment: Attachment, terms: InputTerms): number | undefined {
   switch (attachment.kind) {
     case 'image':
@@ -27,25 +27,29 @@ export function attachmentTokens(attachment: Attachment, terms: InputTerms): num
   }
 }
 
-/** Returns the seconds to hold for a sound. If its length is not exact, the maximum of the model bounds them. */
+/** Returns the seconds to hold for audio. The model's maximum bounds an inexact length. */
 export function mostSeconds({ seconds, isExact }: SoundLength, { maxSeconds }: Pick<InputTerms, 'maxSeconds'>): number {
   return isExact ? seconds : Math.min(seconds, maxSeconds);
 }
 
-/** What gpt-4o-mini makes of its largest image: 2,833 and 8 tiles at 5,667. No model with a maximum for images has a higher one. */
+/**
+ * The tokens of the largest image at gpt-4o-mini: 2,833 and 8 tiles at 5,667. No other model with an image maximum exceeds
+ * it.
+ */
 const MOST_IMAGE_TOKENS = 48_169;
 
-/** The most tokens of an image; `isFetched`: by the host, from an address. */
+/** Returns the maximum tokens of an image. `isFetched`: the host downloads it from a URL. */
 export function imageTokens(size: ImageSize | undefined, isFetched: boolean, terms: InputTerms): number {
   const { imageTokens, contextWindow } = terms;
   if (typeof imageTokens === 'number') return imageTokens;
   if (imageTokens !== undefined) return tileTokens(size, imageTokens);
   if (size !== undefined) return dearestImageTokens(size);
-  // Some models have no maximum. Data whose header nobody can read is no image to them.
+  // Some models have no maximum. Models reject data whose header is unreadable, so inline data of unknown size needs no
+  // more.
   return Math.max(MOST_IMAGE_TOKENS, (isFetched ? contextWindow : undefined) ?? 0);
 }
 
-/** Whether an input may hold audio and images. Unknown data may be either, and hosts render pages of a PDF as images. */
+/** Whether an input may hold audio and images. Unknown data may be either, and hosts render PDF pages as images. */
 export function mediaIn(attachments: readonly Attachment[]): Pick<Media, 'hears' | 'sees'> {
   return {
     hears: attachments.some(({ kind }) => kind !== 'image' && kind !== 'pdf'),
@@ -53,7 +57,7 @@ export function mediaIn(attachments: readonly Attachment[]): Pick<Media, 'hears'
   };
 }
 
-/** The first attachment that keeps an input from a model, and why. `isHeard`: whether audio has a price there. */
+/** Returns the first attachment that the model cannot accept, with the reason. `isHeard`: the model has a price for audio. */
 export function attachmentProblem(
   attachments: readonly Attachment[],
   terms: InputTerms,
@@ -79,16 +83,15 @@ const UNSEEN =
 const UNBOUNDED =
   'this gateway cannot tell how many tokens it has; send text or images in its place, or have `context_window` set for this model';
 
-/** What an object in an input is besides the members that count as text. */
+/** An input object, split into attachments, texts and other members. */
 export interface Reading {
   readonly attachments: readonly Attachment[];
-  /** Counts as text. */
   readonly texts: readonly string[];
-  /** The members that count by their names and values. */
+  /** Members whose names and values count as text. */
   readonly others: Fields;
 }
 
-/** What data at `place` stands for: in base64, by itself or in a data URL; an address; or a text. */
+/** Reads the data at `place`: base64, a data URL, an address or text. */
 export function readData(place: Place, expected: 'image' | 'audio' | 'file', mediaType?: string): Reading {
   const { [place.field]: data, ...others } = place.holder;
   const found = base64In(data);
@@ -102,7 +105,7 @@ export function readData(place: Place, expected: 'image' | 'audio' | 'file', med
     attachments.push(isFetchedImage(data, expected) ? FETCHED_IMAGE : reference);
   } else if (expected === 'image') attachments.push(UNSEEN_IMAGE);
   if (typeof data !== 'string') return { attachments, texts: [], others };
-  // A text in the place of data counts as the text that it is, and as what a lenient host decodes of it.
+  // Text in a data field counts as text and also as the data that a lenient host would decode from it.
   const lenient = isName(data) ? undefined : decodedLeniently(data);
   if (lenient === undefined) return { attachments, texts: [data], others };
   const declared = (mediaType ?? lenient.mediaType ?? `${expected}/*`).toLowerCase();
@@ -114,18 +117,18 @@ export function readData(place: Place, expected: 'image' | 'audio' | 'file', med
   };
 }
 
-/** Longer strings of base64 in parts of an unknown kind may be a film or a sound, and not a name. */
+/** In parts of an unknown kind, longer base64 strings count as audio or video rather than as names. */
 const LONG_BASE64 = 256;
 
-/** Base64 with blanks, line ends or the alphabet of addresses. */
+/** Base64 with whitespace, or in the URL-safe alphabet. */
 const LENIENT_BASE64 = /^[\w+/\s=-]+$/;
 
-/** What some hosts decode that is no plain base64: any data URL, and base64 in another form. */
+/** Decodes data as lenient hosts do: any data URL, and nonstandard base64. */
 function decodedLeniently(data: string): { readonly bytes: Buffer; readonly mediaType?: string } | undefined {
   const [, header, rest] = /^\s*data:([^,]*),(.*)$/is.exec(data) ?? [];
   if (header === undefined || rest === undefined) {
     const bytes = LENIENT_BASE64.test(data) ? Buffer.from(data, 'base64') : undefined;
-    // Words are of the alphabet, too.
+    // Ordinary words also match the base64 alphabet.
     const isText =
       bytes !== undefined && kindOf(bytes) === 'other' && (data.includes(' ') || data.length < LONG_BASE64);
     return bytes === undefined || isText ? undefined : { bytes };
@@ -143,14 +146,14 @@ function unescapeBytes(text: string): string {
 const UNSEEN_IMAGE: Attachment = { kind: 'image', size: undefined };
 export const FETCHED_IMAGE: Attachment = { ...UNSEEN_IMAGE, isFetched: true };
 
-/** An image costs the same wherever it is, but for its size. */
+/** Whether the host downloads an image. It costs the same as inline data, except that its size is unknown. */
 function isFetchedImage(data: string, expected: string): boolean {
   return expected === 'image' && /^https?:\/\//i.test(data);
 }
 
 /**
- * Goes by what the bytes are, since a host may: a PDF that says it is an image is one. `declared`: the media type that
- * the client gives.
+ * Sniffs the media type, since hosts may ignore the declared one and read a PDF that is declared as an image. `declared`:
+ * the client's media type.
  */
 function readBytes(
   bytes: Buffer,
@@ -189,7 +192,7 @@ export function isSound(expected: 'image' | 'audio' | 'file', declared = ''): bo
   return expected === 'audio' || /^(?:audio|video)\//i.test(declared);
 }
 
-/** What a text in place of data may be besides: some readers need no header to take it for a PDF. */
+/** Returns the attachments that hosts may see in a text: some readers accept a PDF without its header. */
 function besideText(declared: string, place: Place, expected: string): readonly Attachment[] {
   if (declared.includes('pdf')) return [{ kind: 'opaque', ...place }];
   return expected === 'image' ? [UNSEEN_IMAGE] : [];
@@ -198,7 +201,7 @@ function besideText(declared: string, place: Place, expected: string): readonly 
 const DATA_URL = /^data:([^,;]{0,100})[^,]{0,200};base64,/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Data in base64, by itself or in a data URL; undefined for anything else. */
+/** Returns the base64 data of a plain string or a data URL; undefined for other values. */
 function base64In(data: unknown): { readonly base64: string; readonly mediaType: string | undefined } | undefined {
   if (typeof data !== 'string') return undefined;
   const match = DATA_URL.exec(data);
@@ -207,15 +210,15 @@ function base64In(data: unknown): { readonly base64: string; readonly mediaType:
 }
 
 const ADDRESS = /^\s*(?!data:)[a-z][a-z0-9+.-]{1,30}:\S/i;
-/** Of a file at the host: absolute, or relative to something. */
+/** An absolute or relative path of a file at the host. */
 const PATH = /^\s*(?:[/~\\]|\.{1,2}[/\\]|[a-z]:[/\\])/i;
 
-/** Whether a string is an address or a path, by which a host might find something. */
+/** Whether a string is an address or path that a host might resolve. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && (ADDRESS.test(value) || PATH.test(value));
 }
 
-/** The members by which the formats name what is elsewhere. */
+/** Members of the formats that reference external content. */
 const REFERENCES: ReadonlySet<string> = new Set([
   'file_id',
   'file_ids',
@@ -231,7 +234,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
   'cachedcontent',
 ]);
 
-/** The member of an object that names something the gateway cannot see; undefined if none does. */
+/** Returns the first member that references content outside the request; undefined if none does. */
 export function referenceIn(holder: Fields): Attachment | undefined {
   for (const field in holder) {
     if (REFERENCES.has(foldCase(field)) && !isEmpty(holder[field])) {
@@ -246,8 +249,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * What a part of an unknown kind may make its host fetch or decode. Its texts count as such: only addresses, paths and data
- * are more than they seem.
+ * Finds the addresses, paths and data in a part of an unknown kind, which its host may fetch or decode. Other strings count
+ * as text.
  */
 export function readUnknownPart(part: Fields): Reading {
   const attachments: Attachment[] = [];
@@ -255,10 +258,10 @@ export function readUnknownPart(part: Fields): Reading {
   return { attachments, texts: [], others: part };
 }
 
-/** As hosts name parts and fields with audio and films, such as `video_url` and `input_audio`. */
+/** Names of parts and fields with audio or video, such as `video_url` and `input_audio`. */
 const NAMES_SOUND = /audio|video|sound|speech|voice|movie|film/i;
 
-/** `isNamed`: the name of an enclosing field means audio or a film. The recursion is bounded by MAX_JSON_DEPTH. */
+/** `isNamed`: an enclosing field's name indicates audio or video. MAX_JSON_DEPTH bounds the recursion. */
 function findData(holder: Fields, isNamed: boolean, found: Attachment[]): void {
   for (const [field, value] of Object.entries(holder)) {
     findDataIn(value, { holder, field }, isNamed || NAMES_SOUND.test(field), found);
@@ -280,14 +283,17 @@ function dataIn(value: unknown): Data | undefined {
   return found?.mediaType !== undefined || (found?.base64.length ?? 0) >= LONG_BASE64 ? found : undefined;
 }
 
-/** The signatures of all formats are in its first bytes. */
+/** Base64 characters that cover the signatures of all formats. */
 const SIGNATURE_BASE64 = 64;
 
 function isSoundData({ base64, mediaType }: Data): boolean {
   return isSound('file', mediaType) || beginsAsSound(Buffer.from(base64.slice(0, SIGNATURE_BASE64), 'base64'));
 }
 
-/** Where an object is within a body, such as `messages[0].content[1]`; empty for the body itself, or if it is not there. */
+/**
+ * Returns the path of an object within a body, such as `messages[0].content[1]`; empty for the body itself or a foreign
+ * object.
+ */
 export function pathTo(holder: Fields, body: unknown, path = ''): string {
   return pathIn(holder, body, path) ?? '';
 }

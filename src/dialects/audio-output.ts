@@ -1,12 +1,11 @@
-/** How many tokens a model's audio is, by its bytes. */
+/** Converts bytes of generated audio to output tokens. */
 
 /** OpenAI bills an output token for each 50 ms. */
 export const SECONDS_PER_TOKEN = 0.05;
 
 /**
- * Bytes a second. PCM has 24,000 samples of two bytes, and a WAV holds the same. Of formats that compress it is the
- * least that speech takes in them, so that a count is never too low: a quarter of that in FLAC, 32 kbit/s in MP3 and
- * AAC, 12 kbit/s in Opus.
+ * Bytes per second. PCM and WAV have 24,000 samples of two bytes. For compressed formats these are the lowest bitrates of
+ * speech, so that a token count is never too low: a quarter of PCM in FLAC, 32 kbit/s in MP3 and AAC, 12 kbit/s in Opus.
  */
 const BYTES_PER_SECOND: Readonly<Record<string, number>> = {
   pcm16: 48_000,
@@ -17,12 +16,12 @@ const BYTES_PER_SECOND: Readonly<Record<string, number>> = {
   opus: 1_500,
 };
 
-/** What a host sends that was not told: streams have no other. */
+/** The default format of hosts, and the only one in streams. */
 const USUAL_FORMAT = 'pcm16';
-/** A format that is not known is taken for the one that packs most. */
+/** An unknown format counts as the format with the strongest compression. */
 const DENSEST_FORMAT = 'opus';
 
-/** `format`: as the request names it. */
+/** Returns the bytes of audio per output token. `format`: the request's name for it. */
 export function audioBytesPerToken(format: unknown = USUAL_FORMAT): number {
   const known = typeof format === 'string' && Object.hasOwn(BYTES_PER_SECOND, format) ? format : DENSEST_FORMAT;
   return SECONDS_PER_TOKEN * (BYTES_PER_SECOND[known] as number);

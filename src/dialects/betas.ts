@@ -1,5 +1,5 @@
 /**
- * The betas of Anthropic's API that a body names. Hosts of Claude at other vendors read them there, since their own
+ * Reads the betas of Anthropic's API from a body. Hosts of Claude at other vendors take them from the body, since their
  * clients send no header.
  */
 import { foldCase } from '../wire/names.ts';
@@ -19,13 +19,13 @@ export function betasIn(fields: Fields): readonly NamedBetas[] {
     .map((field) => ({ field, betas: textsIn(fields[field]).flatMap((text) => text.split(',')) }));
 }
 
-/** Texts at any depth: a host may be lenient. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Returns the strings at any depth, since hosts may be lenient. MAX_JSON_DEPTH bounds the recursion. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The check of the field in messages, where the gateway acts on it. */
+/** Checks the field in the messages dialect, where the gateway acts on it. */
 export function checkBetas(value: unknown): string | undefined {
   const isValid = value === undefined || [value].flat().every((each) => typeof each === 'string');
   return isValid ? undefined : `${BETAS_FIELD}: expected a string, or an array of strings`;

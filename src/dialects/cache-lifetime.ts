@@ -1,15 +1,15 @@
-/** How long a request asks its host to keep what it writes to its prompt cache. */
+/** The prompt-cache lifetime that a request asks for. */
 import { isObject } from '../core/json.ts';
 import { foldCase } from '../wire/names.ts';
 import type { CacheLifetime, Fields } from './dialect.ts';
 
 /**
- * The longest lifetime that an object under one of these names asks for, in any case and anywhere in a request; undefined if there
- * is none. Anything but the usual one counts as an hour. The recursion is bounded by MAX_JSON_DEPTH.
+ * Returns the longest lifetime in the objects under one of these names, in any letter case and at any depth; undefined
+ * without such an object. A lifetime other than the `usual` one counts as an hour. MAX_JSON_DEPTH bounds the recursion.
  */
 export function longestLifetime(value: unknown, names: readonly string[], usual: string): CacheLifetime | undefined {
   let longest: CacheLifetime | undefined;
-  // The whole of every request is walked: no list is made of it, and places in an array are no names.
+  // Every request is walked whole, so this allocates no lists. Array indexes are not names.
   if (Array.isArray(value)) {
     for (const item of value) longest = longer(longest, longestLifetime(item, names, usual));
   } else if (isObject(value)) {
@@ -32,10 +32,10 @@ function lifetimeIn(control: Fields, usual: string): CacheLifetime {
   return lifetimes.every(([, ttl]) => ttl === null || ttl === usual) ? '5m' : '1h';
 }
 
-/** Where the formats of OpenAI say how long. */
+/** The cache controls of OpenAI's formats. */
 const OF_OPENAI = ['prompt_cache_options', 'prompt_cache_breakpoint'];
 
-/** The same in these formats, whose hosts may cache what they like, for half an hour. */
+/** Returns the lifetime for OpenAI's formats. Their hosts may cache any prompt on their own, usually for half an hour. */
 export function longestLifetimeOfOpenAi(fields: Fields): CacheLifetime {
   return longestLifetime(fields, OF_OPENAI, '30m') ?? '5m';
 }

@@ -1,4 +1,4 @@
-/** Checks of fields that dialects share. */
+/** Field checks that dialects share. */
 import { fieldOfTier } from '../core/price-tiers.ts';
 import { printableName } from '../core/printable.ts';
 import { findCaseVariant } from '../wire/names.ts';
@@ -18,7 +18,10 @@ export function firstProblem(fields: Fields, checks: Checks): string | undefined
   return undefined;
 }
 
-/** The problem with a name that differs from one that the gateway acts on by letter case alone. `parent`: such as `stream_options.`. */
+/**
+ * Returns the problem with a name that differs only by letter case from a name the gateway acts on. `parent`: such as
+ * `stream_options.`.
+ */
 export function caseVariant(parent: string, names: Iterable<string>, actedOn: ReadonlySet<string>): string | undefined {
   const variant = findCaseVariant(names, actedOn);
   if (variant === undefined) return undefined;
@@ -52,22 +55,22 @@ export function text(name: string): Check {
   return (value) => (value === undefined || typeof value === 'string' ? undefined : `${name}: expected a string`);
 }
 
-/** The name of a service tier. One with a `=` would be taken for a value of another priced field. */
+/** Checks the name of a service tier. A name with `=` would be read as a value of another priced field. */
 export const serviceTier: Check = (value, fields) =>
   text('service_tier')(value, fields) ??
   (typeof value === 'string' && fieldOfTier(value) !== 'service_tier'
     ? 'service_tier: expected the name of a service tier'
     : undefined);
 
-/** Refuses a field: `why` says what to do instead. null counts as absent. */
+/** Refuses a field. `why`: the alternative for the client. null counts as absent. */
 export function refused(name: string, why: string): Check {
   return (value) => (value === undefined ? undefined : `${name}: ${why}`);
 }
 
-/** Why a field is refused that changes a price. */
+/** The refusal of a field that changes the price. */
 export const PRICED = 'changes the price, and this gateway has none for it; leave it out';
 
-/** The maxima of other dialects: a host might read one that the gateway has not checked. */
+/** Refuses the maxima of other dialects: a host might read one that the gateway has not checked. */
 export function foreignMaxima(own: string): readonly (readonly [field: string, check: Check])[] {
   return MAXIMA.filter((name) => name !== own && !(own === 'max_completion_tokens' && name === 'max_tokens')).map(
     (name) => [name, refused(name, `a field of another format; this one has ${own}`)],

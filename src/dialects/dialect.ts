@@ -1,7 +1,4 @@
-/**
- * What the gateway needs of a dialect. Each folder beside this file is one; what uses them knows
- * only these interfaces.
- */
+/** The interfaces of a dialect. Each folder here implements one; callers depend only on these interfaces. */
 import type { DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import type { HostTool, ToolSetting } from '../core/host-tools.ts';
@@ -23,100 +20,106 @@ export interface ModelRequest {
   /** `<provider>/<model>`. */
   readonly model: string;
   readonly stream: boolean;
-  /** Whether the client itself requested usage in its stream. */
+  /** Whether the client requested usage in its stream. */
   readonly includeUsage: boolean;
-  /** The declared maximum of output tokens per choice: the largest, if hosts read one of several. */
+  /** The declared maximum of output tokens per choice: the largest one if hosts may read any of several fields. */
   readonly maxOutput: number | undefined;
   /** The number of answers requested. */
   readonly choices: number;
   readonly serviceTier: string | undefined;
   /**
-   * The most tokens per choice that its host may bill for thinking that it does not show; infinite if it says no bound,
-   * undefined if it is up to the model.
+   * The maximum of hidden thinking tokens per choice that the host may bill: infinite if the request sets no bound,
+   * undefined if the model decides.
    */
   readonly hiddenThinking: number | undefined;
-  /** The kinds of answers that it asks for, other than text. */
+  /** The requested output modalities other than text. */
   readonly asked: readonly AskedModality[];
-  /** The most output tokens per choice, where not the request but the model and its kind of output decide. */
+  /**
+   * Returns the maximum output tokens per choice where the model and its kind of output determine it rather than the
+   * request.
+   */
   readonly outputAt?: (
     model: Pick<ModelTerms, 'maxOutput' | 'defaultOutput' | 'maxSeconds' | 'imageOutput' | 'isWithoutTokenPrices'>,
   ) => number;
-  /** The estimated tokens of a predicted answer. Those that a choice does not use are billed as output of it. */
+  /** The estimated tokens of a predicted answer. Hosts bill the unused ones as output of each choice. */
   readonly predictedTokens: number;
-  /** Bytes of audio that are a token of output. */
+  /** Bytes of audio per output token. */
   readonly audioBytesPerToken: number;
-  /** How long the host may keep what the request writes to its prompt cache; undefined if it writes nothing. */
+  /** The lifetime of the request's writes to the prompt cache; undefined if it writes to no cache. */
   readonly cacheWrite: CacheLifetime | undefined;
-  /** From so many tokens on, its host summarizes the conversation before it goes on; undefined if it does not. */
+  /** The token count above which the host summarizes the conversation; undefined if it never does. */
   readonly summarizesAbove: number | undefined;
-  /** The host's own tools that it may call. */
+  /** The host's own tools that the model may call. */
   readonly hostTools: readonly HostTool[];
-  /** Fields that its host may read as the number of images in the place of `n`. */
+  /** Fields that the host may read as the number of images instead of `n`. */
   readonly otherNumbers?: readonly ToolSetting[];
-  /** What it says of state at its host; undefined in a dialect without any. */
+  /** The request's use of state at its host; undefined in stateless dialects. */
   readonly state?: HostState;
-  /** A field of a form that the gateway sets for the host. */
+  /** A form field that the gateway sets for the host. */
   readonly hostField?: { readonly name: string; readonly value: string };
-  /** Writes a valid answer in the format of the client, if the host was asked for another. Returns a text if it lacks a part. */
+  /**
+   * Converts a valid answer to the client's format if the host was asked for another one. Returns a description of the
+   * missing part if the answer is incomplete.
+   */
   readonly render?: (answer: Fields) => Rendered | string;
 }
 
-/** A whole answer as the client gets it. */
+/** A whole answer in the client's format. */
 export type Rendered =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'bytes'; readonly body: Buffer; readonly contentType: string };
 
-/** State that a host keeps from one request to the next. */
+/** State that a host stores between requests. */
 export interface HostState {
-  /** Whether it is to keep the answer: unless the request says no. */
+  /** Whether the host is asked to store the answer. True unless the request disables it. */
   readonly isKept: boolean;
-  /** What it is to read beside the request. */
+  /** Stored responses and items that the request references. */
   readonly references: readonly Reference[];
-  /** Why the request cannot go to a host that keeps nothing for a key; undefined if it can. */
+  /** Why a host that stores no state for the key cannot serve the request; undefined if it can. */
   readonly problem: string | undefined;
-  /** Looks why the request cannot go to a host that keeps responses; undefined if it can. */
+  /** Returns why a host that stores responses cannot serve the request; undefined if it can. */
   readonly keptProblem: () => string | undefined;
-  /** The same where the host keeps nothing for it, but does for clients of another provider. */
+  /** Returns the same for a provider without stored responses whose host stores responses for another provider. */
   readonly foreignProblem: () => string | undefined;
-  /** Its host keeps the answer for the key: the config says so. */
+  /** The config allows the host to store the answer for the key. */
   readonly mayKeep?: true;
 }
 
-/** A name for something that a host keeps, and the field that has it, such as `input[2].id`. */
+/** The id of an object that a host stores, and the field with the id, such as `input[2].id`. */
 export interface Reference {
   readonly kind: 'response' | 'item';
   readonly id: string;
   readonly field: string;
 }
 
-/** The object that an attachment is in, and the field of it that holds the data or the name. */
+/** The object that contains an attachment, and its field with the data or the name. */
 export interface Place {
   readonly holder: Fields;
   readonly field: string;
 }
 
-/** Something in an input that is not text. */
+/** Non-text input. */
 export type Attachment =
-  /** `size`: undefined if it cannot be told, as for one that the host is to fetch. */
+  /** `size`: undefined if unknown, as for an image that the host downloads. */
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly isFetched?: true }
   | ({ readonly kind: 'audio' } & SoundLength & Partial<Place>)
-  /** Hosts read its text and its pages as images; it has no sound. */
+  /** Hosts read the text of a PDF and render its pages as images. */
   | ({ readonly kind: 'pdf' } & Place)
-  /** Data whose tokens at a host cannot be known. `hasSound`: it is audio or a film. */
+  /** Data whose tokens cannot be estimated. `hasSound`: it is audio or video. */
   | ({ readonly kind: 'opaque'; readonly hasSound?: boolean } & Place)
   /**
-   * A name for state or content that the gateway cannot see: a file at the host, or an address for it to fetch. `ofTool`: a
-   * tool of the host names it. `hasSound`: by its field or type it is audio or a film.
+   * A reference to state or content that the gateway cannot see: a file at the host, or an address to fetch. `ofTool`: a
+   * tool of the host references it. `hasSound`: its field or type indicates audio or video.
    */
   | ({ readonly kind: 'reference'; readonly ofTool?: true; readonly hasSound?: boolean } & Place);
 
-/** Gets what an input holds, as it is walked. */
+/** Receives the texts and attachments of an input. */
 export interface InputVisitor {
   text(text: string): void;
   attachment(attachment: Attachment): void;
 }
 
-/** The longest lifetime that a request asks for. */
+/** A prompt-cache lifetime. */
 export type CacheLifetime = '5m' | '1h';
 
 export type Checked = { readonly ok: true; readonly request: ModelRequest } | InvalidRequest;
@@ -125,7 +128,7 @@ export interface InvalidRequest {
   readonly ok: false;
   /** Such as `n: expected a whole number from 1 to 128`. */
   readonly problem: string;
-  /** What a client library can act on. */
+  /** Extra fields of the error for client libraries. */
   readonly details?: Fields;
 }
 
@@ -135,15 +138,15 @@ export interface UpstreamFields {
   readonly model: string;
   /** Request usage at the end of the stream. */
   readonly askForUsage: boolean;
-  /** A maximum of output tokens, to be set in this field in the place of any other that the request declares. */
+  /** A maximum of output tokens. The field replaces every other maximum in the request. */
   readonly cap: { readonly field: string; readonly tokens: number } | undefined;
 }
 
-/** What the path of a request says in dialects whose bodies do not. */
+/** The model and mode from the request path, in dialects whose bodies lack them. */
 export interface Address {
   readonly model: string;
   readonly stream: boolean;
-  /** Whether its body holds several requests. */
+  /** Whether the body holds several requests. */
   readonly isBatch?: boolean;
 }
 
@@ -152,79 +155,79 @@ export interface Dialect {
   readonly name: DialectName;
   /** For messages: `The provider sent a response that is not in the <title> format.` */
   readonly title: string;
-  /** Where its requests go, below the base URL of a host. */
+  /** Path of requests, relative to the base URL of a host. */
   readonly path: string;
-  /** The same where it depends on the request. `model`: as its host names it. */
+  /** Returns the path if it depends on the request. `model`: the host's name for the model. */
   readonly pathFor?: (request: ModelRequest, model: string) => string;
-  /** Headers of a client that reach its host, in lower case. */
+  /** Client headers to forward to the host, in lower case. */
   readonly headers: readonly string[];
-  /** The field of its maximum of output tokens; undefined if its answers have none. */
+  /** The field for the maximum of output tokens; undefined in a dialect without one. */
   readonly maximumField: string | undefined;
-  /** Fields of answers and events that a model may have written, or that name nothing secret. */
+  /** Fields of answers and events that the model writes or that contain no secrets. */
   readonly answerFields: ReadonlySet<string>;
 
-  /** How much of an event is buffered to read it, in bytes. Longer ones are passed on in pieces. */
+  /** Bytes of an event to buffer for parsing. Longer events are forwarded in pieces. */
   readonly maxEventBytes: number;
 
-  /** The body with what its path says, as `check` expects it, where a body does not say it itself. */
+  /** Adds the model and mode from the path to the body, as `check` expects. */
   readonly place?: (body: JsonBody, address: Address | undefined) => BodyResult;
   /** Validates every field that the gateway acts on, and reports the first problem. */
   check(body: JsonBody, model: string): Checked;
-  /** The request for the hosts of a model, if it depends on the prices of the model. */
+  /** Adapts the request to the model, in dialects where it depends on the prices. */
   readonly forModel?: (request: ModelRequest, model: ModelTerms) => Checked;
-  /** Passes every text and attachment of the input to `visit`. Returns the tokens of the format itself. */
+  /** Passes every text and attachment of the input to `visit`. Returns the format's own token overhead. */
   walkInput(request: ModelRequest, visit: InputVisitor): number;
-  /** The request body for a host. */
+  /** Returns the request body for a host. */
   edit(request: ModelRequest, fields: UpstreamFields): string;
 
-  /** Reads a whole answer. `choices` is undefined if it is none. */
+  /** Reads a whole answer. `choices` is undefined if the object is not an answer. */
   readAnswer(answer: Fields): AnswerFacts;
-  /** Whether its requests are forms with files, and not JSON. */
+  /** Whether requests are multipart forms with files instead of JSON. */
   readonly isForm?: true;
-  /** What a whole answer says that is no JSON; undefined in a dialect that has none. */
+  /** Reads a whole answer that is not JSON; undefined in a dialect without such answers. */
   readBytes?(answer: Buffer, request: ModelRequest): AnswerFacts;
-  /** Whether answers that are no JSON are passed on as they come where nothing in them is billed. */
+  /** Whether non-JSON answers are forwarded while they arrive if their content is free. */
   readonly passesBytesOn?: true;
-  /** Whether hosts answer whole where a model cannot stream, as the format says. */
+  /** Whether the format lets hosts send a whole answer if the model cannot stream. */
   readonly mayIgnoreStream?: true;
-  /** Makes a whole answer of the pieces of a stream. Set in a dialect whose hosts may stream an array of JSON, too. */
+  /** Joins the pieces of a stream into a whole answer, in a dialect whose hosts may also stream a JSON array. */
   joinPieces?(pieces: readonly Fields[]): Fields;
-  /** Begins to read a stream of events. `request`: undefined for a stream that no host answers. */
+  /** Returns a reader for a stream. `request`: undefined for a stream that the gateway generates. */
   startStream(requestId: string, request?: ModelRequest): StreamReader;
 
   /** The body of an error response. */
   errorBody(error: ClientError, requestId: string): string;
 }
 
-/** What the gateway itself writes into a stream for a client. */
+/** Stream endings that the gateway writes to a client. */
 export interface StreamEnds {
-  /** The end of a stream that fails. */
+  /** Returns the ending of a failed stream. */
   failure(error: ClientError): string;
-  /** The end of a stream that is complete, but for its final event. */
+  /** Returns the ending of a stream that only lacks its final event. */
   completion(): string;
 }
 
 /** Reads the events of one stream of a host. */
 export interface StreamReader extends StreamEnds {
-  /** Reads an event that has data. */
+  /** Classifies an event with data. */
   judge(event: SseEvent): Judgement;
-  /** Describes an event that holds a piece of text; undefined for an event that holds none in a usual place. */
+  /** Describes an event with a piece of text; undefined if the event has no text at a usual path. */
   textEventOf?(event: Fields): TextEvent | undefined;
 }
 
-/** An event that holds a piece of text. Events that differ from it in these members alone are not parsed. */
+/** The shape of an event with a piece of text. Events that differ only in these members are not parsed. */
 export interface TextEvent {
-  /** The path of the text. A model writes it, and `judge` reports it as written. */
+  /** Path of the text. The model writes it, and `judge` reports it as written. */
   readonly text: readonly (string | number)[];
-  /** Names of members of the event, strings or whole numbers, that `judge` does not use except as `repeat` does. */
+  /** Members with strings or whole numbers that only `repeat` uses. */
   readonly others: readonly string[];
-  /** Does for another such event what `judge` does beside its result. `number`: the value of the last of the others that is one. */
+  /** Applies the side effects of `judge` for another event of this shape. `number`: the last number among `others`. */
   repeat?(text: string, number: number | undefined): void;
 }
 
-/** What an event of a host is. */
+/** The classification of a host's event. */
 export type Judgement =
-  /** `isHidden`: the client did not ask for it. `mayBeLast`: if none follows, it is the final event. */
+  /** `isHidden`: the client did not request it. `mayBeLast`: it is the final event if no other follows. */
   | {
       readonly kind: 'part';
       readonly value: Fields;
@@ -234,7 +237,7 @@ export type Judgement =
     }
   /** The final event. It may also be the last part. */
   | { readonly kind: 'end'; readonly value?: Fields; readonly facts?: AnswerFacts }
-  /** The host reports that the request has failed. `value`: what it says; `facts`: of work all the same. */
+  /** The host reports a failed request. `value`: the error; `facts`: usage and output before the failure. */
   | { readonly kind: 'error'; readonly value: unknown; readonly facts: AnswerFacts | undefined }
   /** Not an event of this dialect. */
   | { readonly kind: 'invalid' };

@@ -1,10 +1,10 @@
-/** Sets fields at the top level of a body, and takes one out; everything else keeps its bytes. */
+/** Sets and removes top-level fields of a body without changing the bytes of other fields. */
 import type { JsonBody } from '../wire/body.ts';
 import { applyEdits, type Edit, type Member } from '../wire/members.ts';
 
 /**
- * The text of a body, which has a field, with these fields set, and without one other. `values`: as JSON. `within`: edits
- * of other fields.
+ * Returns the text of a non-empty body with the fields in `values` (as JSON) set and the field `without` removed. `within`:
+ * edits inside other fields.
  */
 export function withFields(
   { text, members }: JsonBody,
@@ -18,7 +18,7 @@ export function withFields(
     if (member === undefined) added.push(`${JSON.stringify(key)}:${value},`);
     else edits.push({ start: member.valueStart, end: member.valueEnd, replacement: value });
   }
-  // What is inserted before the first field ends with a comma.
+  // Fields inserted before the first one end with a comma.
   const first = members[0] as Member;
   if (added.length > 0) edits.push({ start: first.keyStart, end: first.keyStart, replacement: added.join('') });
   const left = members.findIndex(({ key }) => key === without);
@@ -26,7 +26,7 @@ export function withFields(
   return applyEdits(text, edits);
 }
 
-/** A field with its comma: the one behind it, or before it if it is the last. */
+/** Returns the span of a field and one comma: the following one, or the preceding one for the last field. */
 function spanOf(members: readonly Member[], index: number): Pick<Edit, 'start' | 'end'> {
   const { keyStart, valueEnd } = members[index] as Member;
   const next = members[index + 1];

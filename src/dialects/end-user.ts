@@ -1,23 +1,23 @@
-/** The fields of a body that name its end user: read as the client sent them, in every dialect. */
+/** Reads the end user of a request from the client's original fields, in every dialect. */
 import { isObject } from '../core/json.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { type Member, membersOf } from '../wire/members.ts';
 import { caseVariant } from './checks.ts';
 
-/** The name in a field, or undefined if the field is absent. */
+/** A field and the end user's name in it; undefined if the field is absent. */
 export interface UserField {
   readonly field: string;
   readonly value: unknown;
 }
 
-/** Forms have no nested objects: OpenAI's clients write the member of an object like this. */
+/** Forms have no nested objects. OpenAI's clients flatten them like this. */
 const METADATA_IN_FORM = 'metadata[user_id]';
 const TOP_LEVEL: ReadonlySet<string> = new Set(['safety_identifier', 'user', 'metadata']);
 
-/** The fields of a form that name an end user: settings, of which hosts make no tokens. */
+/** Form fields that name an end user. Hosts make no tokens of them. */
 export const USER_FIELDS_OF_FORM: readonly string[] = ['safety_identifier', 'user', METADATA_IN_FORM];
 
-/** The fields that can name the end user, in order of precedence. `body`: before a dialect has changed any name in it. */
+/** Returns the fields that can name the end user, in order of precedence. `body`: before a dialect renames its fields. */
 export function userFields({ fields, form }: JsonBody): readonly UserField[] {
   const { safety_identifier, user, metadata } = fields;
   const last =
@@ -27,7 +27,10 @@ export function userFields({ fields, form }: JsonBody): readonly UserField[] {
   return [{ field: 'safety_identifier', value: safety_identifier }, { field: 'user', value: user }, last];
 }
 
-/** The problem with a field that differs from one of these by letter case alone, since a host may read it as that one. */
+/**
+ * Returns the problem with a field that differs only by letter case from one of these, since a host may read it as that
+ * field.
+ */
 export function userFieldVariant({ fields, form }: JsonBody): string | undefined {
   const names = Object.keys(fields);
   return caseVariant('', form === undefined ? names : names.map(withoutBrackets), TOP_LEVEL);
@@ -38,8 +41,8 @@ function withoutBrackets(name: string): string {
 }
 
 /**
- * The text of a body without the fields that name an end user, for formats that do not have these fields: their hosts
- * refuse unknown ones. Other members of `metadata` stay.
+ * Returns the text of a body without the fields that name an end user, for formats without these fields: their hosts refuse
+ * unknown ones. Other members of `metadata` stay.
  */
 export function textWithoutUser({ text, fields, members }: JsonBody): string {
   if (!members.some(({ key }) => TOP_LEVEL.has(key))) return text;

@@ -1,4 +1,4 @@
-/** What an error of a host says of work that it has done all the same, and bills. */
+/** Reads usage and output from a host's error, since hosts bill work before a failure. */
 import { isObject, objectOf } from '../core/json.ts';
 import { type AnswerFacts, isOutput, NO_FACTS } from './answer.ts';
 import { readCompletion } from './chat/chat-answer.ts';
@@ -6,9 +6,9 @@ import type { Fields } from './dialect.ts';
 import { readResponse } from './responses/responses-answer.ts';
 
 /**
- * The usage that an error reports, or what has been written before it; undefined if it says nothing
- * of work. `read` reads an answer of the host's dialect. A host behind it may have another one, so
- * usage counts in the names of any, beside the error or within it.
+ * Returns the usage or the partial output in an error; undefined if it contains neither. `read` reads an answer of the
+ * host's dialect. A proxied host may use another dialect, so usage counts under the names of any dialect, next to the error
+ * or inside it.
  */
 export function errorFacts(value: unknown, read: (answer: Fields) => AnswerFacts): AnswerFacts | undefined {
   const first = Array.isArray(value) ? value[0] : value;
@@ -25,13 +25,13 @@ export function errorFacts(value: unknown, read: (answer: Fields) => AnswerFacts
   return isPromptFiltered(first.error) ? { ...NO_FACTS, isInputBilled: true } : undefined;
 }
 
-/** Of the choices, only what was written: none of them is finished by an error. */
+/** Keeps only choices with output and marks them unfinished. */
 function ofError(facts: AnswerFacts): AnswerFacts {
   const written = facts.progress.filter(isOutput);
   return { ...facts, progress: written.map((choice) => ({ ...choice, finished: false })) };
 }
 
-/** Whether the host has read the prompt, and refuses it for what it says, as Azure does, which bills that. */
+/** Whether the host refused the prompt for its content. Azure bills such prompts. */
 function isPromptFiltered(error: unknown): boolean {
   if (!isObject(error)) return false;
   const inner = objectOf(error.innererror);

@@ -1,4 +1,4 @@
-/** The fields of forms, which are texts, as what they are in JSON. */
+/** Converts the text fields of forms to JSON types. */
 import type { FormFile, JsonBody } from '../wire/body.ts';
 import type { Fields } from './dialect.ts';
 
@@ -8,7 +8,7 @@ export function isFile(value: unknown): value is FormFile {
 
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** With these fields as numbers, or as true and false, where they say one. What is no such thing stays a text, for the checks. */
+/** Converts the named fields to numbers or booleans. Other texts stay unchanged, so that the checks report them. */
 export function typedForm(body: JsonBody, names: ReadonlySet<string>): JsonBody {
   const fields = Object.entries(body.fields).map(([name, value]) => [name, names.has(name) ? typed(value) : value]);
   return { ...body, fields: Object.fromEntries(fields) };
@@ -21,12 +21,12 @@ function typed(value: unknown): unknown {
   return NUMBER.test(value) ? Number(value) : value;
 }
 
-/** The files in fields of these names, each alone or in a list. */
+/** Returns the files in the named fields, single or in a list. */
 export function filesIn(fields: Fields, names: readonly string[]): readonly FormFile[] {
   return names.flatMap((name) => fields[name] ?? []).filter(isFile);
 }
 
-/** A field that should be a text and is a file, or the other way round; undefined if there is none. */
+/** Returns the problem with the first field that has a file instead of a text or the reverse; undefined if all are valid. */
 export function misplacedFile(fields: Fields, files: ReadonlySet<string>): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
     const values = Array.isArray(value) ? value : [value];

@@ -1,15 +1,15 @@
-/** Which dialect a body is in, where nothing but the body says so. Pure. */
+/** Guesses the dialect of a body when only the body is available. */
 import type { DialectName } from '../core/dialects.ts';
 import { isObject } from '../core/json.ts';
 import type { Fields } from './dialect.ts';
 
-/** What requests of the messages API have at the top level, and chat completions do not. */
+/** Top-level fields of the messages API that chat completions lack. */
 const OF_MESSAGES: readonly string[] = ['system', 'thinking', 'stop_sequences', 'top_k', 'mcp_servers', 'container'];
 const OF_EMBEDDINGS: readonly string[] = ['encoding_format', 'dimensions'];
-/** What Claude Code adds to the name of a model to ask for its long context. */
+/** The suffix with which Claude Code asks for a model's long context. */
 const MARKED = /\[1m\]$/;
 
-/** Chat where nothing speaks for another one. */
+/** Defaults to chat. */
 export function guessDialect(fields: Fields): DialectName {
   const has = (names: readonly string[]) => names.some((name) => fields[name] !== undefined);
   if (fields.contents !== undefined) return 'gemini';

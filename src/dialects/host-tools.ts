@@ -1,13 +1,13 @@
-/** Reads the fields of a host's own tools: what changes the price of their calls, and what refers to things at the host. */
+/** Reads the fields of a host's own tools: settings that change the price of calls, and references to content at the host. */
 import type { ToolSetting } from '../core/host-tools.ts';
 import { isObject } from '../core/json.ts';
 import { printableName } from '../core/printable.ts';
 import type { Fields } from './dialect.ts';
 
-/** Where a value is in a body: `['tools', 0, 'container']`. */
+/** Path of a value in a body: `['tools', 0, 'container']`. */
 export type Path = readonly (string | number)[];
 
-/** `tools[0].container`. */
+/** Formats a path as `tools[0].container`. */
 export function pathText(path: Path): string {
   return path.map((key, index) => (typeof key === 'number' ? `[${key}]` : named(key, index))).join('');
 }
@@ -16,11 +16,11 @@ function named(key: string, index: number): string {
   return `${index === 0 ? '' : '.'}${printableName(key)}`;
 }
 
-/** What the fields of a kind of tool do. A dot leads into an object; what a field holds is as the field itself. */
+/** The fields of a kind of tool. A dot leads into an object; the members of any other field count with the field. */
 export interface ToolFields {
-  /** They change neither what a call costs nor what it brings in. */
+  /** Fields that change neither the price of a call nor the input it adds. */
   readonly free: ReadonlySet<string>;
-  /** They change the price, which without variants is for these values; without any, the host chooses one. */
+  /** Fields that change the price, with the values that the base price covers. Without a value, the host chooses. */
   readonly priced: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -36,10 +36,10 @@ function words(text: string): readonly string[] {
   return text.split(' ').filter((word) => word !== '');
 }
 
-/** What tools of any kind may have. */
+/** Fields of every kind of tool. */
 export const COMMON_FIELDS = 'type name description allowed_callers defer_loading cache_control strict';
 
-/** What is at the host, or is fetched by it: nobody here can see it, and with state, all keys would share it. */
+/** A reference to content at the host or fetched by it. The gateway cannot see it, and all keys would share stored state. */
 export interface ToolReference {
   readonly where: string;
   /** Such as `a file at the provider`. */
@@ -60,10 +60,10 @@ const REFERENCES: ReadonlyMap<string, string> = new Map([
   ['tunnel_id', 'a server that the provider asks'],
   ['image_url', 'an image that the provider fetches'],
 ]);
-/** An image that the request holds. */
+/** Prefix of an image inside the request. */
 const DATA = 'data:';
 
-/** What a field refers to; undefined if it refers to nothing. */
+/** Describes the target of a field's reference; undefined without one. */
 function referenceIn(name: string, value: unknown): string | undefined {
   const what = REFERENCES.get(name);
   if (typeof value === 'string')
@@ -76,7 +76,7 @@ export interface ReadTool {
   readonly references: readonly ToolReference[];
 }
 
-/** Reads the fields of a tool. A field that is not known is a setting without usual values. */
+/** Reads the fields of a tool. An unknown field is a setting without usual values. */
 export function readTool(tool: Fields, path: Path, kinds: ToolFields): ReadTool {
   const settings: ToolSetting[] = [];
   const references: ToolReference[] = [];
@@ -94,7 +94,7 @@ export function readTool(tool: Fields, path: Path, kinds: ToolFields): ReadTool 
       else {
         const text = valueText(value);
         const usual = kinds.priced.get(field);
-        // The host chooses.
+        // With `auto` the host chooses.
         if (usual !== undefined && text === 'auto') continue;
         open.delete(field);
         settings.push({ field: name, value: text, isUsual: usual?.includes(text) === true, where: pathText(here) });
@@ -116,7 +116,7 @@ function lastOf(field: string): string {
   return field.slice(field.lastIndexOf('.') + 1);
 }
 
-/** As variants of prices spell it: a list as `text+image`, anything that holds more as `set`. */
+/** Formats a value as price variants spell it: a list as `text+image`, nested values as `set`. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.every((item) => typeof item !== 'object') ? value.join('+') : 'set';
   return typeof value === 'object' ? 'set' : String(value);

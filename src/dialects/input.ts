@@ -7,24 +7,24 @@ import { attachmentTokens, type Reading, referenceIn } from './attachments.ts';
 import type { Attachment, Fields, InputVisitor, ModelRequest } from './dialect.ts';
 import type { ToolReference } from './host-tools.ts';
 
-/** The overhead of a format per message: its role, and what separates it from the next one. */
+/** Overhead of a format per message, for the role and the separator. */
 const TOKENS_PER_MESSAGE = 3;
 
-/** What an input consists of. */
+/** The parts of an input. */
 export interface InputParts {
   /** The estimated tokens of its texts. */
   readonly textTokens: number;
-  /** What comes with each message, and tokens that the client has counted itself. */
+  /** The format's overhead per message, and inputs that the client sent as tokens. */
   readonly formatTokens: number;
   readonly attachments: readonly Attachment[];
 }
 
-/** An input before its texts are weighed. */
+/** An input before its texts are estimated. */
 export interface Input extends Omit<InputParts, 'textTokens'> {
   readonly texts: readonly string[];
 }
 
-/** Everything in the body that a host may make tokens of. */
+/** Collects everything in the body that a host may make tokens of. */
 export function readInput(request: ModelRequest): Input {
   const texts: string[] = [];
   const attachments: Attachment[] = [];
@@ -35,13 +35,13 @@ export function readInput(request: ModelRequest): Input {
   return { texts, formatTokens, attachments };
 }
 
-/** The same with the estimated tokens of its texts. */
+/** Reads the input and estimates the tokens of its texts. */
 export function inputParts(request: ModelRequest): InputParts {
   const { texts, formatTokens, attachments } = readInput(request);
   return { textTokens: estimateTokensOf(texts), formatTokens, attachments };
 }
 
-/** The estimated input tokens at a model. What cannot be counted is held at the whole context window. */
+/** Returns the estimated input tokens at a model. Attachments without an estimate count as the whole context window. */
 export function tokensAt({ textTokens, formatTokens, attachments }: InputParts, terms: InputTerms): number {
   return withAttachments(textTokens + formatTokens, attachments, terms);
 }
@@ -58,7 +58,7 @@ function withAttachments(tokens: number, attachments: readonly Attachment[], ter
   return isBounded ? sum : Math.max(sum, terms.contextWindow ?? 0);
 }
 
-/** A request's input for counting: its text, and the tokens of everything that is not text. */
+/** A sample of a request's text for exact counting, and the estimated tokens of its other input. */
 export interface InputSample {
   readonly text: TextSample;
   readonly extraTokens: number;
@@ -74,17 +74,17 @@ export function sampleInput(request: ModelRequest, terms: InputTerms): InputSamp
   return { text, extraTokens: withAttachments(formatTokens, attachments, terms) };
 }
 
-/** The fields at the top level of a body that are not messages. */
+/** Classifies the top-level fields of a body that are not messages. */
 export interface FieldKinds {
-  /** Settings, of which no host makes tokens. Whatever else is in a body counts, by its name and its value. */
+  /** Settings, of which hosts make no tokens. All unlisted fields count by name and value. */
   readonly settings: ReadonlySet<string>;
-  /** Other fields of the format: they count by their values alone. */
+  /** Other fields of the format. Only their values count. */
   readonly unnamed: ReadonlySet<string>;
   /** Walked by the dialect itself. */
   readonly walked: ReadonlySet<string>;
 }
 
-/** Passes on the texts of the fields that are not messages, and what unknown ones name. */
+/** Visits the texts of the fields that are not messages, and the references in unknown fields. */
 export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldKinds, visit: InputVisitor): void {
   for (const name in fields) {
     if (settings.has(name) || walked.has(name)) continue;
@@ -92,7 +92,7 @@ export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldK
     const isKnown = unnamed.has(name);
     if (!isKnown) visit.text(name);
     if (typeof value === 'string') visit.text(value);
-    // Hosts show definitions to the model as text much like this.
+    // Hosts show tool definitions to the model in similar text.
     else if (typeof value === 'object' && value !== null) {
       visit.text(JSON.stringify(value));
       if (!isKnown) findReferences(value, visit);
@@ -102,13 +102,13 @@ export function walkFields(fields: Fields, { settings, unnamed, walked }: FieldK
   if (reference !== undefined) visit.attachment(reference);
 }
 
-/** Passes on what the host's tools in a body name. */
+/** Visits the references of the host's tools in a body. */
 export function visitToolReferences(fields: Fields, references: readonly ToolReference[], visit: InputVisitor): void {
   for (const { where } of references)
     visit.attachment({ kind: 'reference', ofTool: true, holder: fields, field: where });
 }
 
-/** The recursion is bounded by MAX_JSON_DEPTH. */
+/** MAX_JSON_DEPTH bounds the recursion. */
 function findReferences(value: unknown, visit: InputVisitor): void {
   if (Array.isArray(value)) for (const item of value) findReferences(item, visit);
   else if (isObject(value)) {
@@ -119,17 +119,17 @@ function findReferences(value: unknown, visit: InputVisitor): void {
 }
 
 /**
- * What an object within a message is, if it does not count by its members alone. `name`: of the field that it is the value
- * of; with `[]` of the array that it is in.
+ * Reads an object within a message; undefined if its members count as usual. `name`: its field, or with `[]` the field of
+ * the array that contains it.
  */
 export type ReadObject = (name: string, value: Fields) => Reading | undefined;
 
-/** Passes on the texts and attachments of a message, but for its role. Returns what comes with a message. */
+/** Visits the texts and attachments of a message, except its role. Returns the overhead per message. */
 export function walkMessage(message: Fields, readObject: ReadObject, visit: InputVisitor): number {
   const walk = new Walk(readObject, visit);
   walk.reference(message);
   for (const name in message) {
-    // Known roles alone get this far.
+    // The checks refuse unknown roles.
     if (name === 'role') continue;
     if (name !== 'content') visit.text(name);
     walk.member(name, message[name]);
@@ -137,11 +137,11 @@ export function walkMessage(message: Fields, readObject: ReadObject, visit: Inpu
   return TOKENS_PER_MESSAGE;
 }
 
-/** What past answers say of their sources and of what they have made: it names these, but adds none of them to the input. */
+/** Parts of past answers that cite sources or results. The cited content is not part of the input. */
 const MENTIONS: ReadonlySet<string> = new Set(['annotations', 'citations', 'results']);
 const MENTIONING: ReadonlySet<unknown> = new Set(['code_execution_output', 'bash_code_execution_output']);
 
-/** Passes on every text and name within a value. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Visits every text and name within a value. MAX_JSON_DEPTH bounds the recursion. */
 class Walk {
   readonly #readObject: ReadObject;
   readonly #visit: InputVisitor;

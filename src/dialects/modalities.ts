@@ -1,4 +1,4 @@
-/** Modalities: the kinds of answers that a request asks for, and the reported tokens of audio and images. */
+/** Modalities: the output kinds that a request asks for, and the reported tokens of audio and images. */
 import { isObject } from '../core/json.ts';
 import type { AskedModality, Modality } from '../core/modalities.ts';
 import type { UsageParts } from '../core/usage.ts';
@@ -6,7 +6,7 @@ import { countOf } from './answer.ts';
 import type { Check } from './checks.ts';
 import type { Fields } from './dialect.ts';
 
-/** `text` needs no price of its own. */
+/** `text` has no separate price. */
 const KNOWN: ReadonlyMap<unknown, Modality | undefined> = new Map<unknown, Modality | undefined>([
   ['text', undefined],
   ['audio', 'audio'],
@@ -18,7 +18,7 @@ function nameOf(value: unknown): unknown {
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-/** Refuses modalities that no price is known for, such as `video`. `expected`: how the format spells the others. */
+/** Refuses modalities without a price, such as `video`. `expected`: the format's spelling of the known ones. */
 export function modalitiesCheck(field: string, expected: string): Check {
   return (value) => {
     if (value === undefined) return undefined;
@@ -27,10 +27,10 @@ export function modalitiesCheck(field: string, expected: string): Check {
   };
 }
 
-/** Of the formats of OpenAI. */
+/** For OpenAI's formats. */
 export const MODALITIES_CHECK = modalitiesCheck('modalities', 'text, audio or image');
 
-/** The modalities of a checked field, without text. */
+/** Returns the modalities of a checked field, without text. */
 export function askedModalities(value: unknown, field: string): readonly AskedModality[] {
   const names = Array.isArray(value) ? new Set(value.map((each) => KNOWN.get(nameOf(each)))) : [];
   return [...names].flatMap((modality) => (modality === undefined ? [] : [{ modality, field }]));
@@ -57,8 +57,8 @@ interface ReportedInput {
 type InputParts = Pick<UsageParts, 'audioInputTokens' | 'imageInputTokens' | 'cachedAudioTokens' | 'cachedImageTokens'>;
 
 /**
- * Splits an input by modality. `read`: the tokens of all input, cached or not. `cached`: those of the cached input;
- * undefined if the report does not contain them: then as many as possible count as not cached, which is dearer.
+ * Splits an input by modality. `read`: the reported tokens of the whole input. `cached`: the reported cached tokens; if
+ * undefined, as many tokens as possible count as uncached, which is dearer.
  */
 export function inputByModality(
   { promptTokens, cachedTokens, writtenTokens }: ReportedInput,
@@ -87,13 +87,13 @@ export function outputByModality(
   return { audioOutputTokens: Math.min(completionTokens - imageOutputTokens, audio), imageOutputTokens };
 }
 
-/** Undefined if all of them are zero, which most requests have. */
+/** Returns undefined if all counts are zero, as in most requests. */
 export function partsOrNone({ toolCalls, ...tokens }: UsageParts): UsageParts | undefined {
   const isEmpty = Object.values(tokens).every((count) => count === 0) && Object.keys(toolCalls).length === 0;
   return isEmpty ? undefined : { ...tokens, toolCalls };
 }
 
-/** The modalities that a request of OpenAI's formats asks for. */
+/** Returns the modalities that a request in OpenAI's formats asks for. */
 export function askedOf({ modalities, audio }: Fields): readonly AskedModality[] {
   const asked = askedModalities(modalities, 'modalities');
   const isSpoken = isObject(audio) && !asked.some(({ modality }) => modality === 'audio');

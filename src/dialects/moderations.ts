@@ -67,7 +67,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return 0;
 }
 
-/** An image is in `image_url.url`, or in `image_url` itself at some hosts. */
+/** Wraps a bare `image_url` string, which some hosts accept, as `image_url.url`. */
 function withImage(part: Fields): Fields {
   return typeof part.image_url === 'string' ? { ...part, image_url: { url: part.image_url } } : part;
 }

@@ -1,4 +1,4 @@
-/** The rerank dialect: `POST /v1/rerank`, in the form of Cohere (v2), Jina and the hosts that follow them. */
+/** The rerank dialect: `POST /v1/rerank`, in the format of Cohere (v2), Jina and compatible hosts. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import { isObject, objectOf } from '../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../core/units.ts';
@@ -50,7 +50,7 @@ function checkRerank(body: JsonBody, model: string): Checked {
 
 const DOCUMENT_EXPECTED = 'expected a non-empty array of strings, or of objects whose fields are texts';
 
-/** This dialect has no price for images, nor for addresses of them. */
+/** Refuses images and addresses of images, for which this dialect has no price. */
 function checkDocuments(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return `documents: ${DOCUMENT_EXPECTED}`;
   const bad = value.findIndex((each) => typeof each !== 'string' && !(isObject(each) && isOfTexts(each)));
@@ -65,13 +65,16 @@ function isOfTexts(document: Fields): boolean {
   );
 }
 
-/** By Cohere's documentation (2026-11): a search has up to 100 documents, and one of more tokens than this, with the query, is several. */
+/**
+ * Cohere's documentation (2026-11): a search has up to 100 documents. A document longer than this, with the query, counts
+ * as several.
+ */
 const DOCUMENTS_PER_SEARCH = 100;
 const TOKENS_PER_CHUNK = 500;
-/** Of a chunk, the query leaves at least half to the document: longer ones are cut. */
+/** Hosts truncate longer queries, so at least half of a chunk is left to the document. */
 const LEAST_OF_CHUNK = TOKENS_PER_CHUNK / 2;
 
-/** The most searches that a request can be: an estimate may be a tenth below the count. */
+/** Returns the maximum searches of a request. A token estimate may be a tenth below the count. */
 function searchesOf({ query, documents }: RerankFields): number {
   const left = Math.max(LEAST_OF_CHUNK, TOKENS_PER_CHUNK - tokensOf([query]));
   const chunks = documents.reduce((sum, each) => sum + Math.max(1, Math.ceil(tokensOf(textsOf(each)) / left)), 0);
@@ -95,10 +98,10 @@ const FIELDS: FieldKinds = {
   walked: new Set(['query', 'documents']),
 };
 
-/** What separates query and document, and stands around them. */
+/** Delimiters around query and document. */
 const TOKENS_PER_PAIR = 4;
 
-/** A model reads the query with each document. */
+/** The model reads the query again with each document. */
 function walkInput({ body }: ModelRequest, visit: InputVisitor): number {
   const { query, documents, ...others } = body.fields as RerankFields;
   walkFields(others, FIELDS, visit);
@@ -134,13 +137,13 @@ function usageOf(promptTokens: number, searches: number | undefined): TokenUsage
   };
 }
 
-/** Jina reports all tokens; others the same as input alone. */
+/** Jina reports the total, other hosts the same number as input. */
 function tokensIn({ total_tokens, prompt_tokens, input_tokens }: Fields): number | undefined {
   const counts = [total_tokens, prompt_tokens, input_tokens].map(countOf).filter((each) => each !== undefined);
   return counts.length === 0 ? undefined : Math.max(...counts);
 }
 
-/** Some hosts report parts of a search. */
+/** Rounds up, since some hosts report fractions of a search. */
 function searchesIn(value: unknown): number | undefined {
   const isCount = typeof value === 'number' && value >= 0 && value <= MAX_REPORTED_TOKENS;
   return isCount ? Math.ceil(value) : undefined;

@@ -1,4 +1,4 @@
-/** The speech dialect: `POST /v1/audio/speech`. Answers are sound, or events that hold pieces of it. */
+/** The speech dialect: `POST /v1/audio/speech`. Answers are audio, or events with pieces of audio. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import type { HostTool } from '../core/host-tools.ts';
 import { isObject } from '../core/json.ts';
@@ -23,7 +23,7 @@ export const SPEECH: Dialect = {
   answerFields: new Set(['type', 'audio', 'usage']),
   check: checkSpeech,
   walkInput,
-  // An answer in JSON is no sound.
+  // A JSON answer contains no audio.
   readAnswer: () => NO_FACTS,
   readBytes: readSound,
   passesBytesOn: true,
@@ -40,7 +40,7 @@ const CHECKS = checksWithoutText({
   service_tier: serviceTier,
 });
 
-/** What is sent unless the request says otherwise. */
+/** The default output format. */
 const USUAL_FORMAT = 'mp3';
 
 function checkSpeech(body: JsonBody, model: string): Checked {
@@ -60,7 +60,7 @@ function checkSpeech(body: JsonBody, model: string): Checked {
   };
 }
 
-/** A price has one of them: hosts count differently. */
+/** Counts the text in every unit, since hosts bill different ones. A price uses one of them. */
 function unitsIn(input: string): HostTool[] {
   const counts: readonly (readonly [Unit, number])[] = [
     ['character', input.length],
@@ -70,7 +70,7 @@ function unitsIn(input: string): HostTool[] {
   return counts.map(([unit, count]) => unitsOf(unit, count, 'input'));
 }
 
-/** A text may fill a body: nothing is made for each of its characters. */
+/** Counts code points, Han characters twice. Allocates nothing per character, since a text may fill a body. */
 function pointsWithHanTwice(input: string): number {
   let count = 0;
   for (let at = 0; at < input.length; at++) {
@@ -82,12 +82,12 @@ function pointsWithHanTwice(input: string): number {
 }
 
 const LAST_OF_BMP = 0xffff;
-/** Before and behind these code points no Han character can stand: Unicode keeps planes 2 and 3 for them. */
+/** All Han characters lie in this range: Unicode reserves planes 2 and 3 for them. */
 const FIRST_HAN = 0x2e80;
 const BEHIND_HAN = 0x40000;
 const HAN = /\p{Script=Han}/u;
 const [NO, YES] = [1, 2];
-/** By code point; 0 where it has not been asked yet. The expression takes a hundred times as long. */
+/** Cached results by code point; 0 if not tested yet. The regular expression takes a hundred times as long. */
 const known = new Uint8Array(BEHIND_HAN - FIRST_HAN);
 
 function isHan(point: number): boolean {
@@ -108,10 +108,10 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return 0;
 }
 
-/** More than any answer lasts. It counts as all that is held. */
+/** Longer than any answer, so it counts as the whole hold. */
 const UNKNOWN_SECONDS = 1_000_000;
 
-/** Sound alone reports no tokens: they count by its length, which for raw samples is in its bytes. */
+/** Counts bare audio by its length, since it reports no tokens. The byte length of raw samples determines theirs. */
 function readSound(sound: Buffer, { audioBytesPerToken: bytesPerToken, body: { fields } }: ModelRequest): AnswerFacts {
   const isRaw = fields.response_format === 'pcm';
   const seconds = isRaw ? undefined : (exactSeconds(sound) ?? UNKNOWN_SECONDS);

@@ -1,15 +1,15 @@
-/** What checked requests for text have in common, whatever their dialect. */
+/** The common part of checked requests for text. */
 import { MAX_TPM } from '../core/limits.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { audioBytesPerToken } from './audio-output.ts';
 import type { Dialect, ModelRequest } from './dialect.ts';
 
-/** What each dialect reads its own way, and what few have at all. */
+/** Fields that each dialect reads in its own way, and optional ones. */
 type Own = Pick<ModelRequest, 'serviceTier' | 'hiddenThinking' | 'cacheWrite' | 'hostTools'> & Partial<ModelRequest>;
 
 /**
- * A valid request. `maximum`: its declared maximum of output tokens, if it has one. A larger one counts as `MAX_TPM`, which
- * exceeds every limit on tokens per minute that can be set.
+ * Returns a valid request. `maximum`: its declared maximum of output tokens, if any. A larger one counts as `MAX_TPM`,
+ * which exceeds every configurable limit on tokens per minute.
  */
 export function textRequest<Read extends Own>(
   dialect: Dialect,

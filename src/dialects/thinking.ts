@@ -1,14 +1,14 @@
 /**
- * What a request says of how much its model may think: the most tokens that a host may bill for thinking beyond what it
- * shows of it, or undefined where that is up to the model.
+ * The maximum of hidden thinking in a request: the tokens that a host may bill for thinking beyond the visible part, or
+ * undefined if the model decides.
  */
 import { isObject } from '../core/json.ts';
 import type { Fields } from './dialect.ts';
 
-/** Thinking without a bound of its own. */
+/** The request sets no bound on thinking. */
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
-/** The fields of chat by which hosts switch thinking on and off. Only the first is known to those that hide it. */
+/** Chat fields that switch thinking on and off. Hosts that hide thinking know only the first. */
 const SWITCHES = ['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget'] as const;
 /** Fields that may hold such switches. */
 const HOLDERS = ['thinking_config', 'chat_template_kwargs', 'extra_body'] as const;
@@ -16,11 +16,11 @@ export const CHAT_THINKING_FIELDS: readonly string[] = [...SWITCHES, ...HOLDERS]
 
 export function hiddenThinkingOfChat(fields: Fields): number | undefined {
   if (!CHAT_THINKING_FIELDS.every((name) => isOff(fields[name] ?? false))) return UNBOUNDED;
-  // A host that does not know another switch goes on as it likes.
+  // Hosts ignore switches that they do not know.
   return fields.reasoning_effort === 'none' ? 0 : undefined;
 }
 
-/** `reasoning` of responses. At most a summary of it is shown. */
+/** Reads `reasoning` of the responses dialect. Hosts show at most a summary of it. */
 export function hiddenThinkingOfResponses({ reasoning }: Fields): number | undefined {
   if (reasoning === undefined || reasoning === null) return undefined;
   return isObject(reasoning) && reasoning.effort === 'none' && isPlain(reasoning, ['effort', 'summary'])
@@ -28,10 +28,13 @@ export function hiddenThinkingOfResponses({ reasoning }: Fields): number | undef
     : UNBOUNDED;
 }
 
-/** The fields of a thinking that is bounded. */
+/** The only fields of a bounded `thinking`. */
 const BOUNDED = ['type', 'budget_tokens', 'display', 'block_binding'];
 
-/** `thinking` of messages. It is summed up, or left out. An effort by itself may have a model think, too. */
+/**
+ * Reads `thinking` of the messages dialect. Hosts summarize or omit it. An `effort` without `thinking` may also make a
+ * model think.
+ */
 export function hiddenThinkingOfMessages({ thinking, output_config: output }: Fields): number | undefined {
   if (thinking === undefined || thinking === null) {
     return isObject(output) && (output.effort ?? undefined) !== undefined ? UNBOUNDED : undefined;
@@ -42,10 +45,10 @@ export function hiddenThinkingOfMessages({ thinking, output_config: output }: Fi
   return type === 'enabled' && Number.isSafeInteger(budget) && (budget as number) >= 0 ? (budget as number) : UNBOUNDED;
 }
 
-/** The fields of a thinking of Google's that is bounded. Its summaries are not what is billed. */
+/** The only fields of a bounded `thinkingConfig`. Hosts bill the thinking itself, not the visible summary. */
 const BOUNDED_BY_GOOGLE = ['thinkingBudget', 'includeThoughts'];
 
-/** `thinkingConfig` of Google's dialect. A budget of -1 leaves it to the model. */
+/** Reads `thinkingConfig` of Google's dialect. With a budget of -1 the model decides. */
 export function hiddenThinkingOfGemini(config: unknown): number | undefined {
   if (!isObject(config)) return undefined;
   const { thinkingBudget: budget } = config;
@@ -54,14 +57,14 @@ export function hiddenThinkingOfGemini(config: unknown): number | undefined {
   return Number.isSafeInteger(budget) && (budget as number) >= 0 ? (budget as number) : UNBOUNDED;
 }
 
-/** Hosts may read names in any case, and others than these. */
+/** Whether an object has only these fields. Hosts may read other spellings and further fields. */
 function isPlain(value: Fields, names: readonly string[]): boolean {
   return Object.keys(value).every((name) => names.includes(name));
 }
 
 const OFF: readonly unknown[] = [false, 0, 'none', 'disabled'];
 
-/** The recursion is bounded by MAX_JSON_DEPTH. */
+/** MAX_JSON_DEPTH bounds the recursion. */
 function isOff(value: unknown): boolean {
   if (!isObject(value)) return OFF.includes(value);
   const members = Object.values(value);

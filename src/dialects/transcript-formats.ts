@@ -1,6 +1,6 @@
 /**
- * The formats of transcripts. Plain text and subtitles contain neither the length of the sound nor its tokens. So the
- * gateway asks hosts for JSON instead, and writes the format of the client from it.
+ * The formats of transcripts. Plain text and subtitles contain neither the audio length nor the tokens, so the gateway
+ * requests JSON from hosts and converts it to the client's format.
  */
 import { isObject } from '../core/json.ts';
 import type { Fields, Rendered } from './dialect.ts';
@@ -8,7 +8,7 @@ import type { Fields, Rendered } from './dialect.ts';
 export const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;
 export type TranscriptFormat = (typeof FORMATS)[number];
 
-/** Undefined for the usual one, JSON. */
+/** Returns the requested format; undefined for the default, JSON. */
 export function formatOf({ response_format: format }: Fields): TranscriptFormat | undefined {
   return FORMATS.find((each) => each === format);
 }
@@ -16,17 +16,17 @@ export function formatOf({ response_format: format }: Fields): TranscriptFormat 
 /** Models without `verbose_json`, whose answers contain neither segments nor a length: gpt-4o-transcribe, Voxtral. */
 const WITHOUT_SEGMENTS = /transcribe|voxtral/i;
 
-/** How a request is billed at a model. */
+/** The billing of a request at a model. */
 export interface TranscriptBilling {
-  /** The name that the host has for the model. */
+  /** The host's name for the model. */
   readonly upstream: string;
-  /** Whether its price depends on the length of the sound. */
+  /** Whether the price depends on the audio length. */
   readonly isBySecond: boolean;
-  /** Whether the hold covers the actual length of the sound, not a bound. */
+  /** Whether the hold covers the actual audio length rather than a bound. */
   readonly isExact: boolean;
 }
 
-/** The format to ask a host for; undefined for the one that the client named. */
+/** The format to request from the host; undefined to keep the client's. */
 export type Asked = { readonly format: 'json' | 'verbose_json' | undefined } | { readonly problem: string };
 
 export function formatFor(wanted: TranscriptFormat | undefined, billing: TranscriptBilling): Asked {
@@ -55,7 +55,7 @@ export function formatFor(wanted: TranscriptFormat | undefined, billing: Transcr
 const UNREPORTED_LENGTH =
   'file: its length cannot be determined, and this model does not report it; send uncompressed WAV, MP3, FLAC, Ogg or WebM';
 
-/** Writes a JSON transcript in the format of the client. Returns a text if the transcript lacks a part. */
+/** Converts a JSON transcript to the client's format. Returns a description of the missing part if it is incomplete. */
 export function renderTranscript(answer: Fields, wanted: TranscriptFormat | undefined): Rendered | string {
   const { text, usage } = answer;
   switch (wanted) {
@@ -72,7 +72,7 @@ export function renderTranscript(answer: Fields, wanted: TranscriptFormat | unde
   }
 }
 
-/** OpenAI ends each of these with a newline of its own. */
+/** OpenAI ends each of these formats with an extra newline. */
 function plain(text: string): Rendered {
   return { kind: 'bytes', body: Buffer.from(`${text}\n`), contentType: 'text/plain; charset=utf-8' };
 }
@@ -88,7 +88,7 @@ function cuesOf(segments: unknown): readonly Cue[] | undefined {
   const cues = segments.map((each: unknown) => {
     const { start, end, text } = isObject(each) ? each : {};
     const isCue = typeof start === 'number' && typeof end === 'number' && typeof text === 'string';
-    // An arrow within a text would begin another cue.
+    // An arrow within a text would start another cue.
     return isCue ? { start, end, text: text.trim().replaceAll('-->', '->') } : undefined;
   });
   return cues.every((cue) => cue !== undefined) ? cues : undefined;

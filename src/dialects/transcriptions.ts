@@ -1,4 +1,4 @@
-/** The dialects of transcripts: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which writes English. */
+/** The transcription dialects: `POST /v1/audio/transcriptions`, and `/v1/audio/translations`, which returns English. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import { isObject, objectOf } from '../core/json.ts';
 import type { ModelTerms } from '../core/model-terms.ts';
@@ -85,7 +85,7 @@ function checkForm(dialect: Dialect, form: JsonBody, model: string): Checked {
   return { ok: true, request };
 }
 
-/** A field of no name of the format that says where there is more sound, which may be of any length. */
+/** Returns the problem with the first unknown field that references more audio, whose length is unknown. */
 function elsewhere(fields: Fields): string | undefined {
   const isKnown = (name: string) => [FIELDS.settings, FIELDS.unnamed, FIELDS.walked].some((names) => names.has(name));
   const [name] =
@@ -103,17 +103,17 @@ function isAddress(value: unknown): boolean {
 
 const UNKNOWN_LENGTH = 'file: it does not begin as a format of audio; send WAV, MP3, FLAC, Ogg, WebM, M4A or MP4';
 
-/** The units of a request to a model. Their number must be finite. */
+/** Returns the units of a request. Their number must be finite. */
 function secondsIn(seconds: number): ModelRequest['hostTools'] {
   return [unitsOf(SECOND, Math.min(Math.ceil(seconds), Number.MAX_SAFE_INTEGER), 'file')];
 }
 
-/** A request knows how long its sound is: to find out takes a walk over the file. */
+/** Caches the audio length, which takes a scan of the file. */
 interface TranscriptRequest extends ModelRequest {
   readonly length: SoundLength;
 }
 
-/** Asks the host for a format that reports the usage, and writes the format of the client from it. */
+/** Requests a format that reports the usage, and converts the answer to the client's format. */
 function forModel(request: ModelRequest, model: ModelTerms): Checked {
   const { body, stream, length } = request as TranscriptRequest;
   const own = { ...request, hostTools: secondsIn(mostSeconds(length, model)) };
@@ -123,18 +123,18 @@ function forModel(request: ModelRequest, model: ModelTerms): Checked {
   const asked = formatFor(wanted, billing);
   if ('problem' in asked) return { ok: false, problem: asked.problem };
   if (asked.format === undefined) return { ok: true, request: own };
-  // Hosts do not stream verbose JSON. The last event of a stream reports its usage.
+  // Hosts cannot stream verbose JSON. The last event of a stream reports the usage.
   const value = stream && wanted === 'text' ? 'json' : asked.format;
   const render = (answer: Fields) => renderTranscript(answer, wanted);
   return { ok: true, request: { ...own, hostField: { name: 'response_format', value }, render } };
 }
 
-/** A sample of a speaker is of at most ten seconds. */
+/** Maximum length of a speaker sample. */
 const SECONDS_OF_SAMPLE = 10;
 
 const UNKNOWN: SoundLength = { seconds: Number.POSITIVE_INFINITY, isExact: false };
 
-/** Undefined if the file is no sound. */
+/** Returns the audio length; undefined if the file is not audio. */
 function lengthOf(fields: Fields): SoundLength | undefined {
   const samples = fields['known_speaker_references[]'];
   const sampled = Array.isArray(samples) ? samples.length * SECONDS_OF_SAMPLE : 0;
@@ -143,7 +143,7 @@ function lengthOf(fields: Fields): SoundLength | undefined {
   return length && { ...length, seconds: length.seconds + sampled };
 }
 
-/** Nobody speaks faster than this, in tokens a second: English has four, read fast. */
+/** Upper bound of speech, in tokens per second. Fast English has four. */
 const MOST_TOKENS_PER_SECOND = 20;
 
 function outputFor(length: SoundLength): NonNullable<ModelRequest['outputAt']> {
@@ -175,13 +175,13 @@ function readAnswer({ text: written, usage, duration }: Fields): AnswerFacts {
   return { ...facts, usage: reported, hasUsage: isObject(usage) || reported !== undefined };
 }
 
-/** A transcript that says nothing but itself: its tokens are counted. */
+/** Reads a transcript without usage. The gateway counts its tokens. */
 function readText(written: unknown): AnswerFacts {
   if (typeof written !== 'string') return NO_FACTS;
   return { ...NO_FACTS, choices: 1, progress: [{ ...NO_OUTPUT, index: 0, finished: true, written: [written] }] };
 }
 
-/** By tokens, or by the length of what was heard. */
+/** Reads usage in tokens or in seconds of audio. */
 function usageOf(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   if (usage.type === 'duration' || usage.seconds !== undefined) return secondsAsUsage(usage.seconds);
@@ -189,12 +189,12 @@ function usageOf(usage: unknown): TokenUsage | undefined {
   if (tokens === undefined) return undefined;
   const { promptTokens } = tokens;
   const { audio_tokens: heard } = objectOf(usage.input_token_details);
-  // What is not said to be text was heard.
+  // Input not reported as text counts as audio.
   const audioInputTokens = Math.min(promptTokens, countOf(heard) ?? promptTokens);
   return { ...tokens, cachedTokens: 0, parts: { ...NO_PARTS, audioInputTokens } };
 }
 
-/** A second that has begun counts. */
+/** Rounds up to whole seconds. */
 function secondsAsUsage(seconds: unknown): TokenUsage | undefined {
   const isLength = typeof seconds === 'number' && seconds >= 0 && seconds <= MAX_REPORTED_TOKENS;
   if (!isLength) return undefined;
@@ -202,7 +202,7 @@ function secondsAsUsage(seconds: unknown): TokenUsage | undefined {
   return { promptTokens: 0, cachedTokens: 0, completionTokens: 0, parts: { ...NO_PARTS, toolCalls } };
 }
 
-/** The last event repeats what was written. */
+/** The last event repeats the whole text. */
 function transcriptStream(): StreamReader {
   let hasWritten = false;
   const isLast = ({ type }: Fields) => type === 'transcript.text.done';

@@ -1,4 +1,4 @@
-/** Streams of typed events that are no text for a conversation: images, sound, transcripts. */
+/** Streams of typed events with images, audio or transcripts. */
 import { errorBody } from '../core/errors.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { namedEvent, type SseEvent } from '../wire/sse.ts';
@@ -7,13 +7,13 @@ import type { Fields, Judgement, StreamReader } from './dialect.ts';
 import { errorFacts } from './error-facts.ts';
 
 export interface TypedStreamOptions {
-  /** What an event says. */
+  /** Reads the facts of an event. */
   read(event: Fields): AnswerFacts;
-  /** Whether nothing follows an event, which has been read. */
+  /** Whether an event, already read, is the last one. */
   isLast(event: Fields): boolean;
 }
 
-/** A stream whose events have a `type`, and of which the last has the usage. */
+/** Returns a reader for a stream whose events have a `type` and whose last event has the usage. */
 export function typedStream({ read, isLast }: TypedStreamOptions): StreamReader {
   return {
     judge: ({ data = '', name }: SseEvent): Judgement => {
@@ -26,7 +26,7 @@ export function typedStream({ read, isLast }: TypedStreamOptions): StreamReader 
       return isLast(value) ? { kind: 'end', value, facts } : { kind: 'part', value, facts, isHidden: false };
     },
     failure: (error) => namedEvent('error', errorBody(error)),
-    // Without its last event a stream is not complete.
+    // A stream without its last event is incomplete.
     completion: () => '',
   };
 }

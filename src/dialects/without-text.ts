@@ -1,4 +1,4 @@
-/** What dialects have in common whose models write no text: no maximum, no thinking, no tools, no cache. */
+/** The common part of dialects without generated text: no maximum, thinking, tools or cache. */
 import { errorBody } from '../core/errors.ts';
 import type { JsonBody } from '../wire/body.ts';
 import { foldCase } from '../wire/names.ts';
@@ -8,7 +8,7 @@ import { type Check, type Checks, caseVariant, firstProblem, foreignMaxima, refu
 import type { Dialect, InvalidRequest, ModelRequest } from './dialect.ts';
 import { withFields } from './edit.ts';
 
-/** Of a dialect whose answers come whole. Only a failure of the gateway itself could end a stream. */
+/** Defaults for a dialect without streams. Only a failure of the gateway could end a stream. */
 export const WITHOUT_TEXT = {
   headers: [],
   maximumField: undefined,
@@ -22,17 +22,17 @@ export const WITHOUT_TEXT = {
   errorBody,
 } satisfies Partial<Dialect>;
 
-/** The checks of a dialect, with those of fields that none of them has. */
+/** Adds the checks of fields that none of these dialects has. */
 export function checksWithoutText(own: Readonly<Record<string, Check>>): Checks {
   return Object.entries<Check>({ ...Object.fromEntries(foreignMaxima('no maximum')), ...own });
 }
 
-/** For a dialect whose answers come whole: `what` is not streamed. */
+/** Refuses streaming. `what`: the answers, for the message. */
 export function unstreamed(what: string): Check {
   return (value) => (value === false ? undefined : refused('stream', `${what} are not streamed`)(value, {}));
 }
 
-/** The first problem of a body whose fields have these checks. */
+/** Returns the first problem of a body with these checks. */
 export function bodyProblem({ fields, members, form }: JsonBody, checks: Checks): InvalidRequest | undefined {
   const actedOn = new Set(['model', ...checks.map(([name]) => name)]);
   const names = members.map(({ key }) => key);
@@ -47,7 +47,7 @@ function listedField(names: readonly string[], actedOn: ReadonlySet<string>): st
   return listed && `${listed}: expected ${foldCase(listed.slice(0, listed.indexOf('[')))}, without brackets`;
 }
 
-/** A valid request that asks for no text. */
+/** Returns a valid request for a dialect without generated text. */
 export function requestWithoutText(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
   const { service_tier: serviceTier } = body.fields;
   return {

@@ -1,4 +1,4 @@
-/** Extracts what the gateway needs from a completion or a stream chunk: usage and progress. */
+/** Extracts usage and progress from a completion or a stream chunk. */
 
 import { isObject, objectOf } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage, type UsageParts } from '../../core/usage.ts';
@@ -11,12 +11,12 @@ export function readCompletion(answer: Fields): AnswerFacts {
   return readChoices(answer, ({ message, delta }) => message ?? delta);
 }
 
-/** Reads a chunk. Some hosts repeat all that is written so far beside what is new. */
+/** Reads a chunk. `delta` takes precedence, since some hosts also repeat the whole text in `message`. */
 export function readChunk(chunk: Fields): AnswerFacts {
   return readChoices(chunk, ({ message, delta }) => delta ?? message);
 }
 
-/** `messageOf`: what a choice holds of a message. */
+/** `messageOf`: returns the message or delta of a choice. */
 function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): AnswerFacts {
   const choices = Array.isArray(answer.choices) ? answer.choices.filter(isObject) : undefined;
   const progress = (choices ?? []).map((choice, position) => {
@@ -38,10 +38,9 @@ function readChoices(answer: Fields, messageOf: (choice: Fields) => unknown): An
 }
 
 /**
- * The reported usage, if it is usable: whole numbers from 0 to MAX_REPORTED_TOKENS, not
- * both zero. Output is the larger of `completion_tokens` and `total_tokens - prompt_tokens`, since
- * some hosts omit reasoning from the former. Otherwise undefined, and the gateway counts the tokens
- * itself.
+ * Returns the reported usage if it is valid: whole numbers from 0 to MAX_REPORTED_TOKENS, not both zero. Output is the
+ * larger of `completion_tokens` and `total_tokens - prompt_tokens`, since some hosts omit reasoning from the former.
+ * Otherwise undefined, and the gateway counts the tokens itself.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
@@ -56,13 +55,13 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   return { promptTokens, cachedTokens, completionTokens, ...(parts && { parts }) };
 }
 
-/** What came from the cache: by OpenAI's name, or where that is missing by DeepSeek's or Moonshot's. */
+/** Returns the cached tokens under OpenAI's name, or else under DeepSeek's or Moonshot's. */
 function readCached(usage: Readonly<Record<string, unknown>>): number {
   const { cached_tokens: ofOpenAI } = objectOf(usage.prompt_tokens_details);
   return countOf(ofOpenAI ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens) ?? 0;
 }
 
-/** The reported parts that have prices of their own, within the tokens that are left for them. */
+/** Returns the reported parts with separate prices, limited to the remaining tokens. */
 function readParts(
   usage: Readonly<Record<string, unknown>>,
   { promptTokens, cachedTokens, completionTokens }: TokenUsage,
@@ -78,7 +77,7 @@ function readParts(
       tokensByModality(details.cached_tokens_details),
     ),
     ...outputByModality(completionTokens, tokensByModality(usage.completion_tokens_details)),
-    // OpenRouter's.
+    // OpenRouter reports these.
     toolCalls: reportedCalls(usage.server_tool_use, '_requests'),
   });
 }

@@ -55,14 +55,14 @@ export function checkChat(
       asked: askedOf(fields),
       predictedTokens: predictedTokens(fields.prediction),
       audioBytesPerToken: audioBytesPerToken(isObject(fields.audio) ? fields.audio.format : undefined),
-      // A host may cache what it likes.
+      // A host may cache any prompt on its own.
       cacheWrite: '5m',
       hostTools: hostToolsOf(fields),
     }),
   };
 }
 
-/** Several times what any host accepts. */
+/** Several times the limit of any host. */
 export const MAX_MESSAGES = 10_000;
 const ROLES: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 const ROLES_WITHOUT_CONTENT: readonly unknown[] = ['assistant', 'function'];
@@ -87,7 +87,7 @@ const CHECKS: Checks = Object.entries<Check>({
   modalities: MODALITIES_CHECK,
 });
 
-/** The fields that decide what a request may do and what it costs. */
+/** Fields that affect permissions or the price. */
 const ACTED_ON: ReadonlySet<string> = new Set([
   'model',
   ...CHECKS.map(([name]) => name),
@@ -109,13 +109,13 @@ function findVariant({ members, fields }: JsonBody): string | undefined {
   );
 }
 
-/** Usage in this format does not tell what was written for long. */
+/** Refuses long cache writes, since usage in this format does not report their tokens separately. */
 function longWriteProblem(fields: Fields): string | undefined {
   if (longestLifetimeOfOpenAi(fields) === '5m') return undefined;
   return 'prompt_cache_breakpoint.ttl: expected 30m: what is kept longer costs more, and usage would not say how much it is';
 }
 
-/** A text, or parts of one. */
+/** Estimates a prediction: a text or an array of parts. */
 function predictedTokens(prediction: unknown): number {
   const content = isObject(prediction) ? prediction.content : undefined;
   if (content === undefined) return 0;
@@ -128,7 +128,7 @@ function checkMessages(value: unknown): string | undefined {
   return problemIn(value, 'messages', checkMessage);
 }
 
-/** The first problem of an item of a field. `check` says it as it follows the place of the item. */
+/** Returns the first problem of an item of a field. `check` returns it without the item's path, which precedes it. */
 function problemIn(items: readonly unknown[], field: string, check: (item: unknown) => string | undefined) {
   for (let index = 0; index < items.length; index++) {
     const problem = check(items[index]);
@@ -152,7 +152,7 @@ function checkStreamOptions(value: unknown, fields: Fields): string | undefined 
   if (value === undefined) return undefined;
   if (!isObject(value)) return 'stream_options: expected an object';
   if (fields.stream !== true) return 'stream_options: expected only with stream: true';
-  // The gateway sets it on every stream, so that no host would see what is wrong with it.
+  // The gateway overwrites it in every stream, so the host would not see an invalid value.
   return flag('stream_options.include_usage')(value.include_usage ?? undefined, fields);
 }
 

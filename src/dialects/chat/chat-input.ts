@@ -42,7 +42,7 @@ const FIELDS: FieldKinds = {
   walked: new Set(['messages']),
 };
 
-/** Passes every text and attachment to `visit`, and returns what comes with each message. */
+/** Visits every text and attachment, and returns the message overhead. */
 export function walkChat({ body, messages }: ChatRequest, visit: InputVisitor): number {
   walkFields(body.fields, FIELDS, visit);
   visitToolReferences(body.fields, toolReferences(body.fields), visit);
@@ -51,10 +51,10 @@ export function walkChat({ body, messages }: ChatRequest, visit: InputVisitor): 
   return tokens;
 }
 
-/** Parts of the format and of hosts, of which the others can only be texts. */
+/** Known types of parts, whose other members can only be text. */
 const KNOWN_PARTS: ReadonlySet<unknown> = new Set(['text', 'refusal', 'image_url', 'input_audio', 'file', 'thinking']);
 
-/** Where the format has attachments: in the member of a part that is named like it. */
+/** Data fields of attachments, by the member of a part that contains them. */
 const DATA_FIELDS: Readonly<Record<string, { readonly kind: 'image' | 'audio' | 'file'; readonly field: string }>> = {
   image_url: { kind: 'image', field: 'url' },
   input_audio: { kind: 'audio', field: 'data' },
@@ -62,7 +62,7 @@ const DATA_FIELDS: Readonly<Record<string, { readonly kind: 'image' | 'audio' | 
 };
 
 function readObject(name: string, value: Fields): Reading | undefined {
-  // What the model has said, which the host keeps.
+  // Audio of a past answer, stored at the host.
   if (name === 'audio' && value.id !== undefined) {
     const attachment = { kind: 'reference', hasSound: true, holder: value, field: 'id' } as const;
     return { attachments: [attachment], texts: [], others: value };
@@ -73,7 +73,7 @@ function readObject(name: string, value: Fields): Reading | undefined {
   if (name !== 'content[]') return undefined;
   const { type } = value;
   if (!KNOWN_PARTS.has(type)) return readUnknownPart(value);
-  // Some hosts take the data without an object around it.
+  // Some hosts accept the data without an enclosing object.
   const bare = dataFieldOf(type);
   const isBare = bare !== undefined && value[type as string] !== undefined && !isObject(value[type as string]);
   return isBare ? readData({ holder: value, field: type as string }, bare.kind) : undefined;

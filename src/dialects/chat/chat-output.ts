@@ -1,12 +1,12 @@
-/** What a model has written in a message or in a delta of one: in OpenAI's fields, and in those of other hosts. */
+/** Reads the output in a message or delta, in OpenAI's fields and in other hosts' fields. */
 import { isObject } from '../../core/json.ts';
 import { bytesOfBase64, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
-/** A string, or an array of parts with text. Hosts of open models have the thinking in one of the latter two. */
+/** Each is a string or an array of parts with text. Hosts of open models write the thinking to one of the last two. */
 const TEXT_FIELDS = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
-/** Where a delta has its text: in a field, or in the arguments of its only call. */
+/** Returns the path of the text in a delta: a field, or the arguments of its only call. */
 export function placeOfText(delta: Fields): readonly (string | number)[] | undefined {
   const field = TEXT_FIELDS.find((each) => typeof delta[each] === 'string' && delta[each] !== '');
   if (field !== undefined) return [field];
@@ -24,8 +24,8 @@ interface Draft {
 }
 
 /**
- * `text`: that of a choice of the older completions. Citations and results of searches are no output: `annotations`,
- * `citations`, `search_results`. `logprobs` repeats it.
+ * `text`: from a choice of the older completions API. `annotations`, `citations` and `search_results` are not output;
+ * `logprobs` repeats the text.
  */
 export function readOutput(message: unknown, text: unknown): Output {
   const draft: Draft = { written: [], unseenTokens: 0, images: 0, audioBytes: 0 };
@@ -42,10 +42,10 @@ function addMessage(message: Fields, to: Draft): void {
     addSignature(call.extra_content, to);
   }
   addSignature(message.extra_content, to);
-  // Of the tools that Groq's compound models have run: what they have brought in is none.
+  // Groq's compound models: the arguments of executed tools are output, their results are not.
   for (const { arguments: written } of listOf(message.executed_tools)) addText(written, to);
   addReasoning(message.reasoning_details, typeof message.reasoning === 'string', to);
-  // Of OpenRouter's form, and of hosts that have images among the parts of the content.
+  // OpenRouter returns `images`; other hosts return images among the content parts.
   to.images += listOf(message.images).length + listOf(message.content).filter(isImage).length;
   if (!isObject(message.audio)) return;
   addText(message.audio.transcript, to);
@@ -63,7 +63,7 @@ function addCall(call: unknown, to: Draft): void {
   addText(call.input, to);
 }
 
-/** OpenRouter's thinking. `isShown`: whether its text is in another field, too. */
+/** Adds OpenRouter's thinking. `isShown`: another field also contains its text. */
 function addReasoning(details: unknown, isShown: boolean, to: Draft): void {
   for (const { text, summary, data } of listOf(details)) {
     to.unseenTokens += unseenTokensOf(data);
@@ -73,12 +73,12 @@ function addReasoning(details: unknown, isShown: boolean, to: Draft): void {
   }
 }
 
-/** Gemini's encrypted thinking, with a call or with text. */
+/** Adds Gemini's encrypted thinking, attached to a call or a text. */
 function addSignature(extra: unknown, to: Draft): void {
   if (isObject(extra) && isObject(extra.google)) to.unseenTokens += unseenTokensOf(extra.google.thought_signature);
 }
 
-/** Adds content: a string, or an array of parts with text. Those of Mistral's thinking hold such parts. */
+/** Adds content: a string, or an array of parts with text. Mistral nests such parts in `thinking`. */
 function addText(value: unknown, to: Draft): void {
   if (typeof value === 'string') to.written.push(value);
   else if (Array.isArray(value)) {

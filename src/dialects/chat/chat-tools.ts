@@ -1,6 +1,6 @@
 /**
- * The tools that a chat request has its host run: those in `tools`, and the fields by which hosts of this format switch
- * tools on. As the hosts documented them in 2026-11.
+ * The tools that a chat request lets its host run: entries of `tools`, and fields that switch tools on. As the hosts
+ * documented them in 2026-11.
  */
 import { type HostTool, MAX_CALLS } from '../../core/host-tools.ts';
 import { isObject, objectOf } from '../../core/json.ts';
@@ -23,7 +23,7 @@ const FREE_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 const SEARCH = 'web_search';
 const COMMON = toolFields(COMMON_FIELDS);
 
-/** The fields of tools, by the names that their prices have. */
+/** The fields of tools, by the names in prices. */
 const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   // Moonshot.
   ['$web_search', toolFields(`${COMMON_FIELDS} function.name`)],
@@ -54,12 +54,12 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   ],
 ]);
 
-/** What a field that is set switches on. */
+/** The tool that a field switches on. */
 interface Switch {
   readonly tool: string;
-  /** The fields within it. */
+  /** The members of the field. */
   readonly kinds: ToolFields;
-  /** The most calls that the host makes for it, where the value sets a maximum. */
+  /** Returns the maximum calls, if the value sets one. */
   readonly calls?: (value: unknown) => number;
 }
 
@@ -97,27 +97,27 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map<string, Switch>([
   ['enable_enhancement', search()],
   ['force_search_enhancement', search()],
   ['enable_deep_search', search()],
-  // Perplexity, besides its filters, which begin with `search_`.
+  // Perplexity; the prefix `search_` covers its filters.
   ['return_images', search()],
   ['return_related_questions', search()],
-  // Groq. Which models it names changes its price.
+  // Groq. The models in it change the price.
   ['compound_custom', { tool: 'compound', kinds: toolFields('tools') }],
   // Azure, Cohere.
   ['data_sources', { tool: 'data_sources', kinds: COMMON }],
   ['connectors', { tool: 'connectors', kinds: COMMON }],
 ]);
 
-/** Google's clients write the fields of its own dialect into these. */
+/** Fields in which Google's clients nest its own dialect. */
 const GOOGLE_FIELDS: readonly string[] = ['google', 'extra_body'];
 
-/** Whatever begins so says how a host is to search. */
+/** Prefix of search filters. */
 const SEARCH_PREFIX = 'search_';
 const PLUGINS = 'plugins';
 
 /** The names of the fields that switch tools on. */
 export const SWITCH_NAMES: readonly string[] = [...SWITCHES.keys(), PLUGINS, ...GOOGLE_FIELDS];
 
-/** OpenRouter's, by their ids. A search costs by its results, five unless the request says more. */
+/** OpenRouter's plugins, by id. The price of a search depends on its results, five by default. */
 const PLUGIN_KINDS: ReadonlyMap<string, ToolFields> = new Map([
   [
     'web',
@@ -129,8 +129,8 @@ const OTHER_PLUGIN = toolFields('id enabled');
 const PLUGIN_TOOLS: ReadonlyMap<string, string> = new Map([['web', SEARCH]]);
 
 /**
- * No field of this format bounds the calls of a tool, and few hosts report them: a price covers all calls of a request,
- * unless it has `max_calls`.
+ * Returns the tools of a request. This format cannot bound the calls of a tool, and few hosts report them, so a price
+ * covers all calls of a request unless it has `max_calls`.
  */
 export function hostToolsOf(fields: Fields): readonly HostTool[] {
   return [
@@ -141,7 +141,7 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
   ];
 }
 
-/** What the host's tools in a request refer to. */
+/** Returns the references of the host's tools in a request. */
 export function toolReferences(fields: Fields): readonly ToolReference[] {
   const { tools, container } = fields;
   return [
@@ -153,7 +153,7 @@ export function toolReferences(fields: Fields): readonly ToolReference[] {
   ];
 }
 
-/** `most`: the calls that its fields allow; undefined without a maximum. */
+/** `most`: the maximum calls by its fields; undefined without one. */
 function hostTool(name: string, value: unknown, path: Path, kinds: ToolFields, most?: number): HostTool {
   return {
     name,
@@ -174,14 +174,14 @@ function toolsIn(tools: unknown): readonly { readonly name: string; readonly too
   );
 }
 
-/** The types of a tool, under the name of the field in any case. */
+/** Returns the types of a tool, under `type` in any letter case. */
 function typesOf(tool: unknown): readonly string[] {
   if (!isObject(tool)) return [];
   const types = Object.keys(tool).filter((name) => foldCase(name) === 'type');
   return types.map((name) => tool[name]).filter((type) => typeof type === 'string');
 }
 
-/** Moonshot's are functions by their type. */
+/** Moonshot's tools have the type of a function. */
 function toolName({ function: definition }: Fields, type: string): string {
   const name = isObject(definition) ? definition.name : undefined;
   return type === 'builtin_function' && typeof name === 'string' ? name : foldCase(type);
@@ -198,7 +198,7 @@ function pluginsIn(plugins: unknown): readonly HostTool[] {
   });
 }
 
-/** Several fields that switch on the same tool are of one call. */
+/** Several fields for the same tool count as one call. */
 function switchedOn(fields: Fields): readonly HostTool[] {
   let tools: Map<string, HostTool> | undefined;
   for (const name in fields) {
@@ -219,7 +219,7 @@ function switchOf(name: string): Switch | undefined {
   return SWITCHES.get(name) ?? (foldCase(name).startsWith(SEARCH_PREFIX) ? FILTER : undefined);
 }
 
-/** A filter of a search changes nothing in its price. */
+/** A search filter does not change the price. */
 const FILTER = search();
 
 function isOff(value: unknown): boolean {
@@ -227,14 +227,14 @@ function isOff(value: unknown): boolean {
   return value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** Twenty unless the request says otherwise. */
+/** Returns the maximum sources of a search, twenty by default. */
 function sourcesOf(parameters: unknown): number {
   const { mode, max_search_results: most = 20 } = objectOf(parameters);
   if (mode === 'off') return 0;
   return typeof most === 'number' ? Math.min(Math.max(1, Math.ceil(most)), MAX_CALLS) : MAX_CALLS;
 }
 
-/** A field `tools` of Google's dialect, and where it is. */
+/** A `tools` field of Google's dialect and its path. */
 interface GoogleTools {
   readonly tools: unknown;
   readonly path: Path;
@@ -244,7 +244,7 @@ function googlesIn(fields: Fields): readonly GoogleTools[] {
   return GOOGLE_FIELDS.flatMap((name) => googlesWithin(fields[name], [name]));
 }
 
-/** At any depth. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Searches at any depth. MAX_JSON_DEPTH bounds the recursion. */
 function googlesWithin(value: unknown, path: Path): readonly GoogleTools[] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, item]) => {

@@ -20,11 +20,11 @@ export const CHAT: Dialect = {
   path: DIALECT_PATHS.chat,
   headers: [],
   maxEventBytes: MAX_EVENT_BYTES,
-  // Most hosts know only this field; OpenAI's own is set where its hosts are described.
+  // Most hosts know only this field. The config of OpenAI's hosts sets OpenAI's own.
   maximumField: 'max_tokens',
   answerFields: new Set('id object created model choices usage service_tier system_fingerprint obfuscation'.split(' ')),
   check: (body: JsonBody, model: string) => checkChat(CHAT, body, model),
-  // What checkChat has made.
+  // checkChat created the request.
   walkInput: (request, visit) => walkChat(request as ChatRequest, visit),
   edit: editBody,
   readAnswer: readCompletion,
@@ -32,7 +32,7 @@ export const CHAT: Dialect = {
   errorBody,
 };
 
-/** Every event of a stream can be read by itself. */
+/** Reads each event independently, so streams share the reader. */
 const READER: StreamReader = {
   judge({ data = '', name }: SseEvent): Judgement {
     if (data.trim() === DONE) return { kind: 'end' };
@@ -52,7 +52,7 @@ const READER: StreamReader = {
   completion: () => DONE_EVENT,
 };
 
-/** OpenAI's padding, which hides the length of a text. */
+/** OpenAI's padding, which hides the text length. */
 const OTHERS = ['obfuscation'];
 
 export function editBody(request: ModelRequest, fields: UpstreamFields): string {
@@ -66,14 +66,14 @@ export function editBody(request: ModelRequest, fields: UpstreamFields): string 
   const { cap } = fields;
   if (cap === undefined) return withFields(body, values);
   values.set(cap.field, String(cap.tokens));
-  // Some hosts refuse a request with two.
+  // Some hosts refuse a request with two maxima.
   const other = MAXIMA.find((name) => name !== cap.field && typeof body.fields[name] === 'number');
   return withFields(body, values, { without: other });
 }
 
 const MAXIMA = ['max_completion_tokens', 'max_tokens'];
 
-/** `stream_options` with `include_usage: true`, otherwise unchanged. */
+/** Returns `stream_options` with `include_usage: true`, otherwise unchanged. */
 function withUsage(options: string): string {
   if (options === 'null') return '{"include_usage":true}';
   const members = membersOf(options, 0);

@@ -1,4 +1,4 @@
-/** Reads Converse's answers: what a model has written in their blocks, whole or in deltas, and their usage. */
+/** Reads Converse's answers: the output of their blocks, whole or in deltas, and their usage. */
 import { isObject, objectOf, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import {
@@ -22,7 +22,7 @@ export function readConverse(answer: Fields): AnswerFacts {
     ...usageFacts(answer.usage),
     choices: isAnswer ? 1 : undefined,
     progress: isAnswer ? [{ index: 0, finished, ...written }] : [],
-    // Answers have no id but in their head.
+    // Only the headers of an answer contain an id.
     id: undefined,
     serviceTier: tierOf(answer),
   };
@@ -32,15 +32,15 @@ export function blocksIn({ content }: Fields): readonly Fields[] {
   return objectsIn(content);
 }
 
-/** The tier that has served a request, in an answer or in the event with its usage. */
+/** Returns the tier that served a request, from an answer or the event with its usage. */
 export function tierOf({ serviceTier: tier }: Fields): unknown {
   return isObject(tier) ? tier.type : undefined;
 }
 
-/** About what a citation takes beside the text that it quotes. */
+/** Approximate tokens of a citation without its quoted text. */
 const TOKENS_PER_CITATION = 18;
 
-/** What a model has written in a block of a whole answer. */
+/** Returns the output in a block of a whole answer. */
 function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, image }: Fields): Output {
   const written: unknown[] = [text];
   let unseenTokens = 0;
@@ -60,11 +60,11 @@ function outputOfBlock({ text, toolUse, reasoningContent, citationsContent, imag
   return outputOf(written, unseenTokens, isObject(image) ? 1 : 0);
 }
 
-/** Reads the blocks of a stream: each begins, and grows by deltas. */
+/** Reads the blocks of a stream, each a start event and deltas. */
 export class BlockReader {
-  /** What the current block has shown of its reasoning, in bytes. */
+  /** Bytes of visible reasoning in the current block. */
   #thoughtBytes = 0;
-  /** The last event held a piece of an image, which may have several and counts once. */
+  /** Whether the last event contained a piece of an image. An image of several pieces counts once. */
   #isImage = false;
 
   begin(start: unknown): Output {
@@ -107,8 +107,8 @@ export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasU
 }
 
 /**
- * The reported usage, if it is usable: whole numbers, not all zero. Its input leaves out what was read from the cache or
- * written to it; ours includes both. A total that is more than these has been output, too.
+ * Returns the reported usage if it is valid: whole numbers, not all zero. Converse's input excludes cache reads and writes;
+ * ours includes both. A total above their sum counts as output.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage) || countOf(usage.inputTokens) === undefined) return undefined;
@@ -125,7 +125,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   return { promptTokens, cachedTokens, completionTokens, ...(written.all > 0 && { parts }) };
 }
 
-/** What was written to the cache, and how much of that to be kept for an hour. */
+/** Returns the tokens written to the cache, and the share with a lifetime of an hour. */
 function writtenIn({ cacheWriteInputTokens, cacheDetails }: Fields): { readonly all: number; readonly hour: number } {
   const details = objectsIn(cacheDetails);
   const sum = (entries: readonly Fields[]) =>

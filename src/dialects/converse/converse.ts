@@ -1,4 +1,4 @@
-/** Converse, as hosts of Amazon Bedrock speak it: `POST /model/{model}/converse`, and `/converse-stream`. Clients do not. */
+/** The Converse dialect of Amazon Bedrock: `POST /model/{model}/converse` and `/converse-stream`. Only hosts use it. */
 import { type ClientError, errorBody } from '../../core/errors.ts';
 import { isObject, objectOf, objectsIn, parseJson } from '../../core/json.ts';
 import type { JsonBody } from '../../wire/body.ts';
@@ -45,14 +45,14 @@ export const CONVERSE: Dialect = {
   errorBody,
 };
 
-/** The body for a host, which reads model and stream in the path. A translation has written it. */
+/** Returns the body for a host, which takes model and stream from the path. A translation created the request. */
 function edit({ body: { fields } }: ModelRequest, { cap }: UpstreamFields): string {
   const { model: _, stream: __, inferenceConfig, ...others } = fields;
   const config = { ...(cap && { [cap.field]: cap.tokens }), ...(isObject(inferenceConfig) && inferenceConfig) };
   return JSON.stringify({ ...others, ...(Object.keys(config).length > 0 && { inferenceConfig: config }) });
 }
 
-/** Events are objects with one member, which names them: `{contentBlockDelta: …}`. The last has the usage. */
+/** Reads events of one member, which names them: `{contentBlockDelta: …}`. The last event has the usage. */
 class ConverseStream implements StreamReader {
   readonly #blocks = new BlockReader();
   #hasFinished = false;
@@ -132,7 +132,7 @@ function walkConverse({ body: { fields } }: ModelRequest, visit: InputVisitor): 
   return [...system, ...messages].reduce((tokens, message) => tokens + walkMessage(message, readObject, visit), 0);
 }
 
-/** The input of a call is text to a model, whatever is in it. */
+/** The input of a tool call counts as text, whatever it contains. */
 function readObject(name: string, value: Fields): Reading | undefined {
   switch (name) {
     case 'image':

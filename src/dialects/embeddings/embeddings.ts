@@ -27,7 +27,7 @@ export const EMBEDDINGS: Dialect = {
   }),
 };
 
-/** Voyage, for one, says only the total, and nothing of that is output. */
+/** Some hosts, such as Voyage, report only the total, which has no output. */
 function withInput(usage: unknown): unknown {
   return isObject(usage) ? { ...usage, prompt_tokens: usage.prompt_tokens ?? usage.total_tokens } : usage;
 }
@@ -62,10 +62,10 @@ const FIELDS: FieldKinds = {
   walked: new Set(['input']),
 };
 
-/** Many models put a token at the beginning and the end of each text, and hosts bill them. */
+/** Many models add a token at both ends of each text, and hosts bill them. */
 export const TOKENS_AROUND_TEXT = 2;
 
-/** Tokens that the client has counted itself count as they are. */
+/** Input in tokens counts as it is. */
 function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
   walkFields(fields, FIELDS, visit);
   const inputs = Array.isArray(fields.input) ? fields.input : [fields.input];

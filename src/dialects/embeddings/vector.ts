@@ -1,4 +1,4 @@
-/** How vectors are written in the embeddings dialect: as numbers, or as OpenAI's libraries ask for them, in base64. */
+/** Encodings of vectors in the embeddings dialect: numbers, or base64 as OpenAI's libraries request. */
 
 const BYTES_PER_NUMBER = 4;
 
@@ -10,7 +10,6 @@ export function base64Of(vector: Iterable<number>): string {
   return bytes.toString('base64');
 }
 
-/** The numbers of a vector in base64. */
 export function numbersIn(base64: string): number[] {
   const bytes = Buffer.from(base64, 'base64');
   const count = Math.floor(bytes.length / BYTES_PER_NUMBER);

@@ -1,4 +1,4 @@
-/** Reads answers, whole or in pieces, and their usage. */
+/** Reads Google's answers, whole or in pieces, and their usage. */
 import { isObject, objectsIn } from '../../core/json.ts';
 import { NO_PARTS, type TokenUsage } from '../../core/usage.ts';
 import { type AnswerFacts, type ChoiceProgress, countOf, isInputAlone, NO_OUTPUT, together } from '../answer.ts';
@@ -7,7 +7,7 @@ import { type ByModality, inputByModality, outputByModality, partsOrNone } from 
 import { outputOfPart } from './gemini-output.ts';
 import { hostCallsOf } from './gemini-tools.ts';
 
-/** An answer and a piece of one have the same form. */
+/** Reads an answer or a piece of a stream, which have the same structure. */
 export function readGemini(answer: Fields): AnswerFacts {
   const candidates = objectsIn(answer.candidates);
   const progress = isBlocked(answer) ? [BLOCKED] : candidates.map(progressOf);
@@ -27,7 +27,7 @@ export function readGemini(answer: Fields): AnswerFacts {
   };
 }
 
-/** How Vertex AI says it. Throughput that was bought is not billed by requests. */
+/** Vertex AI's names of service tiers. Provisioned throughput is not billed by request. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([
   ['ON_DEMAND', 'standard'],
   ['ON_DEMAND_PRIORITY', 'priority'],
@@ -38,7 +38,7 @@ function tierIn({ serviceTier, trafficType }: Fields): string | undefined {
   return typeof serviceTier === 'string' ? serviceTier.toLowerCase() : TIERS.get(trafficType);
 }
 
-/** A prompt that its host has read and refuses. It answers nothing, and says what it bills. */
+/** The empty choice of a prompt that the host blocked. Its usage is billed. */
 const BLOCKED: ChoiceProgress = { ...NO_OUTPUT, index: 0, finished: true };
 
 export function isBlocked({ promptFeedback: feedback, candidates }: Fields): boolean {
@@ -61,14 +61,14 @@ function progressOf(candidate: Fields, position: number): ChoiceProgress {
   };
 }
 
-/** The first candidate has none. */
+/** The first candidate may lack its index. */
 export function indexOf({ index }: Fields, position: number): number {
   return typeof index === 'number' ? index : position;
 }
 
 /**
- * The reported usage, if it is usable: whole numbers, not all zero. Thoughts are output beside that of the candidates, and
- * what tools have brought in is input beside the prompt. A total that is more than these has been output, too.
+ * Returns the reported usage if it is valid: whole numbers, not all zero. Thoughts are output in addition to the
+ * candidates, and results of tools are input in addition to the prompt. A total above their sum counts as output.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;

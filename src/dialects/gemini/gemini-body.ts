@@ -1,4 +1,4 @@
-/** The body of a request with what its path says: the model, and whether the answer is streamed. */
+/** Adds the model and the stream flag from the request path to a body. */
 
 import { readJson } from '../../core/json.ts';
 import type { BodyResult, JsonBody } from '../../wire/body.ts';
@@ -8,20 +8,20 @@ import type { Address, Fields } from '../dialect.ts';
 import { textWithoutUser } from '../end-user.ts';
 import { spelled } from './gemini-names.ts';
 
-/** What the gateway writes into a body, and takes out before it is sent. */
+/** Fields that the gateway adds to a body and removes for the host. */
 const PLACED: readonly string[] = ['model', 'stream'];
 
-/** How Google's clients name a model: `models/gemini-3-flash`. */
+/** Removes the prefix of Google's model names: `models/gemini-3-flash`. */
 export function withoutPrefix(model: string): string {
   return model.replace(/^models\//, '');
 }
 
 /**
- * A body in one spelling, without the end user, and with `model` and `stream`. Without an address it has these two
- * itself, as `explain` takes it.
+ * Returns a body in one spelling, without the end user, and with `model` and `stream`. Without an address the body contains
+ * these two already, as `explain` accepts it.
  */
 export function placedBody(body: JsonBody, address: Address | undefined): BodyResult {
-  // First: in camel case the names of these fields would be others.
+  // Removes the end user first: camel case would rename its fields.
   const result = spelled(textWithoutUser(body));
   if (!result.ok) return result;
   const spelledBody = result.text === body.text ? body : bodyOf(result.text);
@@ -38,7 +38,7 @@ export function placedBody(body: JsonBody, address: Address | undefined): BodyRe
   return { ok: true, body: bodyOf(`{${[...said, ...membersBeside(spelledBody)].join(',')}}`) };
 }
 
-/** The members of a body as they are written, without those that are not of the format. */
+/** Returns the source texts of a body's members, without the fields that the gateway added and `others`. */
 export function membersBeside({ text, members }: JsonBody, others: readonly string[] = []): string[] {
   return members
     .filter(({ key }) => !PLACED.includes(key) && !others.includes(key))

@@ -23,13 +23,13 @@ import { configOf, listOf } from './gemini-fields.ts';
 import { AUDIO_BYTES_PER_TOKEN } from './gemini-output.ts';
 import { hostToolsOf, toolProblem } from './gemini-tools.ts';
 
-/** Several times what any host accepts. */
+/** Several times the limit of any host. */
 const MAX_CONTENTS = 100_000;
 const ROLES: readonly unknown[] = [undefined, null, 'user', 'model', 'function'];
-/** Hosts do not read it, and clients write what they like. Nothing longer may hide there. */
+/** Roles of instructions. Hosts ignore them and clients vary, but longer text must not hide there. */
 const INSTRUCTION_ROLES: readonly unknown[] = [...ROLES, 'system', 'developer'];
 
-/** `body`: as `placedBody` makes it. */
+/** `body`: from `placedBody`. */
 export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Checked {
   const { fields } = body;
   const problem = problemWith(body) ?? firstProblem(fields, CHECKS) ?? configProblem(fields) ?? toolProblem(fields);
@@ -44,7 +44,7 @@ export function checkGemini(dialect: Dialect, body: JsonBody, model: string): Ch
       hiddenThinking: hiddenThinkingOfGemini(config.thinkingConfig),
       asked: askedIn(config),
       audioBytesPerToken: AUDIO_BYTES_PER_TOKEN,
-      // A host may cache what it likes.
+      // A host may cache any prompt on its own.
       cacheWrite: '5m',
       hostTools: hostToolsOf(fields),
     }),
@@ -55,7 +55,7 @@ const STATE = 'a name for what the provider keeps, which all keys would share';
 const STORED = 'the provider would write the answer into a store of its own; leave it out';
 const OTHER_MODEL = 'it may have the host answer with another model than the one that is billed; leave it out';
 
-/** Where other formats have their maxima, in the spelling of this one. */
+/** Maxima of other formats, in the spelling of this one. */
 const MAXIMA = ['maxOutputTokens', 'maxTokens', 'maxCompletionTokens'];
 const MISPLACED = 'a field of another format; this one has generationConfig.maxOutputTokens';
 
@@ -72,7 +72,7 @@ const CHECKS: Checks = Object.entries<Check>({
   continuationToken: refused('continuationToken', `${STATE}; send the contents themselves`),
   serviceTier: text('serviceTier'),
   store: checkStore,
-  // A name in documents, and one that Google's clients send.
+  // One name is from the documentation, the other from Google's clients.
   generationOutputConfig: refused('generationOutputConfig', STORED),
   outputConfig: refused('outputConfig', STORED),
   modelArmorConfig: refused('modelArmorConfig', PRICED),
@@ -126,7 +126,7 @@ function checkContents(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Some hosts read texts as booleans, too. */
+/** Refuses every value but false, since some hosts convert strings to booleans. */
 function checkStore(value: unknown): string | undefined {
   if (value === undefined || value === false) return undefined;
   return 'store: the provider would keep it for all keys of this gateway; leave it out, or say false';
@@ -167,13 +167,13 @@ function checkImageConfig(value: unknown): string | undefined {
   return other && `generationConfig.imageConfig.${printableName(other)}: ${PRICED}`;
 }
 
-/** Speech and images can be asked for by `responseModalities`. */
+/** Refuses formats other than text: clients request speech and images by `responseModalities`. */
 function checkFormats(value: unknown): string | undefined {
   const isText = (format: unknown) => isObject(format) && Object.keys(format).every((kind) => kind === 'text');
   return listOf(value).every(isText) ? undefined : 'generationConfig.responseFormat: expected only text';
 }
 
-/** Undefined for the ordinary one. */
+/** Returns the service tier; undefined for the standard one. */
 function tierOf(tier: unknown): string | undefined {
   const name = typeof tier === 'string' ? tier.toLowerCase() : 'unspecified';
   return name === 'unspecified' || name === 'standard' ? undefined : name;

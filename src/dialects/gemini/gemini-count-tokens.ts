@@ -9,7 +9,7 @@ import { camelCase } from './gemini-names.ts';
 
 const WRAPPER = 'generateContentRequest';
 
-/** A request to count is the request itself, or holds it; its answer has one figure. */
+/** The dialect of token counts. The body is a request or wraps one; the answer is one count. */
 export const GEMINI_COUNT_TOKENS: Dialect = {
   ...GEMINI,
   title: 'countTokens',
@@ -26,7 +26,7 @@ export const GEMINI_COUNT_TOKENS: Dialect = {
     return placedBody(bodyOf(body.text.slice(wrapped.valueStart, wrapped.valueEnd)), address);
   },
   check: (body, model) => checkGemini(GEMINI_COUNT_TOKENS, body, model),
-  /** In the form that can hold instructions and tools. */
+  /** Wraps the request, since only the wrapper accepts instructions and tools. */
   edit({ body }, { model }) {
     const name = JSON.stringify(modelName(model));
     return `{"${WRAPPER}":{${[`"model":${name}`, ...membersBeside(body)].join(',')}}}`;

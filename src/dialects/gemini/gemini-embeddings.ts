@@ -41,27 +41,26 @@ export const GEMINI_EMBEDDINGS: Dialect = {
   errorBody: geminiErrorBody,
 };
 
-/** Whether a body asks for the embeddings of several contents, each in a request of its own. */
+/** Whether a body contains a batch of requests, each with a content. */
 export function isBatch({ requests }: Fields): boolean {
   return requests !== undefined;
 }
 
-/** The requests of a valid body, each with a `content`. */
+/** Returns the requests of a valid body, each with a `content`. */
 export function embeddingRequestsOf(fields: Fields): readonly Fields[] {
   return isBatch(fields) ? (fields.requests as readonly Fields[]) : [fields];
 }
 
-/** What newer clients say of a request, which may also stand beside its content. */
+/** Returns the settings object of newer clients. Older ones set its fields next to the content. */
 export function embeddingConfigOf({ embedContentConfig: config }: Fields): Fields {
   return objectOf(config);
 }
 
-/** The texts of a valid content. */
 export function textsOf({ content }: Fields): readonly string[] {
   return listOf((content as Fields).parts).map((part) => (part as { readonly text: string }).text);
 }
 
-/** The path says which of the two forms a body has. */
+/** Places the model, and checks that the body matches the path: single or batch. */
 function place(body: JsonBody, address: Address | undefined): BodyResult {
   const placed = placedBody(body, address);
   if (!placed.ok || address === undefined) return placed;
@@ -79,7 +78,7 @@ const SETTINGS: Checks = [
   ['outputDimensionality', wholeNumber('outputDimensionality', 1)],
 ];
 const REQUEST_CHECKS: Checks = [['content', contentProblem], ...SETTINGS];
-/** In each of several requests. */
+/** The checked fields of each request in a batch. */
 const ACTED_ON = new Set(['model', ...REQUEST_CHECKS.map(([name]) => name)]);
 
 function check(body: JsonBody, model: string): Checked {
@@ -103,7 +102,7 @@ function problemWith(fields: Fields): string | undefined {
   return undefined;
 }
 
-/** Another model would be answered at another price. */
+/** Refuses another model, whose price would differ. */
 function modelProblem(request: Fields, asked: unknown): string | undefined {
   const variant = caseVariant('', Object.keys(request), ACTED_ON);
   if (variant !== undefined) return variant;
@@ -119,7 +118,7 @@ function requestProblem(request: Fields): string | undefined {
   return firstProblem(request, REQUEST_CHECKS) ?? (within && `embedContentConfig.${within}`);
 }
 
-/** Hosts price what is not text otherwise. */
+/** Refuses non-text input, which has other prices. */
 function contentProblem(content: unknown): string | undefined {
   const parts = isObject(content) ? listOf(content.parts) : [];
   if (parts.length === 0) return 'content: expected an object with parts';
@@ -148,7 +147,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return requests.length * TOKENS_AROUND_TEXT;
 }
 
-/** The body for a host, which reads the model in the path, and in each request of several. */
+/** Returns the body for a host, which takes the model from the path, and in a batch also from each request. */
 function edit({ body }: ModelRequest, { model }: { readonly model: string }): string {
   const { fields } = body;
   if (!isBatch(fields)) return `{${membersBeside(body).join(',')}}`;

@@ -1,7 +1,7 @@
 /** The body of an error response in Google's dialects, and the data of its error events. */
 import { type ClientError, CONTEXT_LENGTH, statusOf } from '../../core/errors.ts';
 
-/** The names that these dialects have for HTTP statuses. */
+/** The dialects' names of HTTP statuses. */
 const STATUSES: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
   402: 'FAILED_PRECONDITION',
@@ -18,12 +18,12 @@ const STATUSES: Readonly<Record<number, string>> = {
 
 const TYPES = 'type.googleapis.com/google.rpc';
 
-/** The name of a status, also of those that have none of their own. */
+/** Returns the name of a status, with a default by class. */
 function statusNameOf(status: number): string {
   return STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
 }
 
-/** The gateway's own code is in the details, and so is how long to wait. */
+/** Returns an error body. Its details contain the gateway's own code and the retry delay. */
 export function geminiErrorBody(error: ClientError, requestId: string): string {
   const code = statusOf(error);
   const { retryAfterS } = error;
@@ -40,7 +40,7 @@ export function geminiErrorBody(error: ClientError, requestId: string): string {
   return JSON.stringify({ error: { code, message, status: statusNameOf(code), details } });
 }
 
-/** An input beyond the context window, in the words of Google's hosts. */
+/** Returns the message. For an input beyond the context window it uses the wording of Google's hosts. */
 function messageOf({ message, requestFault }: ClientError): string {
   if (requestFault?.code !== CONTEXT_LENGTH) return message;
   const { overflow } = requestFault;

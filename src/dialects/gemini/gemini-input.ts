@@ -31,7 +31,7 @@ export function walkGemini({ body: { fields } }: ModelRequest, visit: InputVisit
   return tokens;
 }
 
-/** Calls and their responses are text to a model, whatever is in them. */
+/** Calls and their responses count as text, whatever they contain. */
 function readObject(name: string, value: Fields): Reading | undefined {
   switch (name) {
     case 'inlineData':
@@ -54,7 +54,7 @@ function readInline(value: Fields): Reading {
   return readData({ holder: value, field: 'data' }, kind === 'image' || kind === 'audio' ? kind : 'file', declared);
 }
 
-/** An image that the host fetches. Whatever else is at an address, such as a film, nobody here can see. */
+/** Reads a file at an address. The gateway can price images; other files, such as videos, stay references. */
 function readFile(value: Fields): Reading {
   const type = String(value.mimeType);
   const isImage = isImageAddress(value.fileUri) && type.startsWith('image/');
@@ -63,7 +63,7 @@ function readFile(value: Fields): Reading {
   return { attachments: [attachment], texts: [], others: value };
 }
 
-/** The types of images that Google's hosts fetch, by the ends of their addresses. */
+/** Image types that Google's hosts download, by file extension. */
 const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ['png', 'image/png'],
   ['jpg', 'image/jpeg'],
@@ -71,10 +71,10 @@ const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ['webp', 'image/webp'],
 ]);
 
-/** The media type of an image by its address; undefined if it does not tell. */
+/** Returns the media type of an image by its address; undefined if the extension is unknown. */
 export function imageTypeOf(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  // Google takes any address of these for a film.
+  // Google treats every YouTube address as a video.
   if (url === undefined || url.protocol !== 'https:' || /(?:^|\.)(?:youtube\.com|youtu\.be)$/.test(url.hostname)) {
     return undefined;
   }

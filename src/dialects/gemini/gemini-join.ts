@@ -1,4 +1,4 @@
-/** Makes a whole answer of the pieces of a stream, where a host streams although it was asked for a whole answer. */
+/** Joins the pieces of a stream into a whole answer, for hosts that stream although the request asked for a whole answer. */
 import { isObject, objectsIn } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
 import { indexOf, partsOf } from './gemini-answer.ts';
@@ -13,7 +13,7 @@ export function joinPieces(pieces: readonly Fields[]): Fields {
       candidates.set(index, known);
     }
   }
-  // Of fields beside the candidates the last one counts: usage is a running total.
+  // Of other fields the last value counts: usage is a running total.
   const whole: Fields = Object.assign({}, ...pieces);
   if (candidates.size === 0) return whole;
   return { ...whole, candidates: Array.from(candidates.values(), (candidate) => candidate.whole()) };
@@ -34,7 +34,7 @@ class Candidate {
     return { ...this.#fields, content: { ...this.#content, parts: this.#parts } };
   }
 
-  /** A text goes on in the next piece. Any other part is whole. */
+  /** Adds a part. Text continues in the next piece; other parts are whole. */
   #addPart(part: Fields): void {
     const last = this.#parts.at(-1);
     if (last !== undefined && isPlain(last) && isPlain(part) && last.thought === part.thought) {
@@ -45,7 +45,7 @@ class Candidate {
   }
 }
 
-/** A text without anything that belongs to it alone, such as a signature. */
+/** Whether a part is text without members of its own, such as a signature. */
 function isPlain(part: Fields): boolean {
   return typeof part.text === 'string' && Object.keys(part).every((name) => name === 'text' || name === 'thought');
 }

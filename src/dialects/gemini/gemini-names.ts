@@ -1,6 +1,6 @@
 /**
- * The names of fields, in one spelling: Google's hosts read `max_output_tokens` as they read `maxOutputTokens`, and what
- * is checked has to be what they read. Some may read other mixtures, and of two members of one name either.
+ * Normalizes the names of fields. Google's hosts read `max_output_tokens` and `maxOutputTokens` alike, and the checks must
+ * see the same fields. Some hosts may accept other mixtures, and of a repeated name either member.
  */
 import {
   CLOSE_BRACE,
@@ -16,7 +16,7 @@ import {
 import { printableName } from '../../core/printable.ts';
 import { applyEdits, type Edit } from '../../wire/members.ts';
 
-/** What these hold is not of the format: the names in it are those of a schema, of a tool or of the client. */
+/** Fields whose members are names of a schema, a tool or the client rather than of the format. */
 const FREE: ReadonlySet<string> = new Set([
   ...['args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'schema'],
   ...['labels', 'partMetadata', 'headers'],
@@ -24,28 +24,28 @@ const FREE: ReadonlySet<string> = new Set([
 
 export type Spelled = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
-/** `maxOutputTokens` for `max_output_tokens`, and for any other place of the underscores. */
+/** Returns `maxOutputTokens` for `max_output_tokens`, and for any other position of the underscores. */
 export function camelCase(name: string): string {
   return name.replace(/_+(.?)/gs, (_, letter: string) => letter.toUpperCase());
 }
 
-/** `google_search` for `googleSearch`. */
+/** Returns `google_search` for `googleSearch`. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** An object or array on the way. */
+/** An open object or array of the scan. */
 interface Level {
   readonly isObject: boolean;
   readonly isFree: boolean;
   readonly names: Set<string>;
-  /** The name of the member that is being read. */
+  /** The current member's name. */
   name: string;
   /** Whether the next string is a name. */
   expectsName: boolean;
 }
 
-/** The text of a JSON object with the names of the format in camel case. Everything else keeps its bytes. Reads it once. */
+/** Converts the format's names in a JSON object to camel case, in one pass. Other bytes stay unchanged. */
 export function spelled(text: string): Spelled {
   const edits: Edit[] = [];
   const levels: Level[] = [];
@@ -79,7 +79,7 @@ export function spelled(text: string): Spelled {
   return { ok: true, text: applyEdits(text, edits) };
 }
 
-/** A name between its quotes, without its escapes: `max_tokens` for `max\u005ftokens`. */
+/** Returns a quoted name without its escapes: `max_tokens` for `max\u005ftokens`. */
 function nameIn(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
@@ -87,11 +87,11 @@ function nameIn(text: string, start: number, end: number): string {
 
 function within(level: Level | undefined, isObject: boolean): Level {
   const isFree = level !== undefined && (level.isFree || FREE.has(level.name));
-  // What is in an array has the name of the array.
+  // Items of an array inherit its name.
   return { isObject, isFree, names: new Set(), name: isObject ? '' : (level?.name ?? ''), expectsName: isObject };
 }
 
-/** The problem with a name that stands twice in an object, in one spelling or in two. */
+/** Returns the problem with a name that occurs twice in an object, in one or two spellings. */
 function readName(text: string, start: number, end: number, level: Level, edits: Edit[]): string | undefined {
   if (level.isFree) return undefined;
   const written = nameIn(text, start, end);

@@ -1,11 +1,11 @@
-/** What a model has written in a part of a candidate. */
+/** Reads the output in a part of a candidate. */
 import { isObject, objectOf } from '../../core/json.ts';
 import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 
-/** Bytes of audio that are a token of output: 16-bit samples at 24 kHz, of which a second is 25 tokens. */
+/** Bytes of audio per output token: 16-bit samples at 24 kHz, with 25 tokens per second. */
 export const AUDIO_BYTES_PER_TOKEN = 1_920;
 
-/** Results of the host's own tools are no output. */
+/** Returns the output of a part. Results of the host's own tools are input. */
 export function outputOfPart(part: unknown): Output {
   if (!isObject(part)) return NO_OUTPUT;
   const { text, functionCall: call, toolCall, executableCode: code, inlineData, thoughtSignature } = part;
@@ -14,7 +14,7 @@ export function outputOfPart(part: unknown): Output {
   if (isObject(call)) {
     if (typeof call.name === 'string') written.push(call.name);
     if (isObject(call.args)) written.push(JSON.stringify(call.args));
-    // Arguments that are streamed come in pieces.
+    // Streamed arguments arrive in pieces.
     if (Array.isArray(call.partialArgs)) written.push(JSON.stringify(call.partialArgs));
   }
   if (isObject(toolCall) && isObject(toolCall.args)) written.push(JSON.stringify(toolCall.args));

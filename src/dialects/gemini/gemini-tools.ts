@@ -1,4 +1,4 @@
-/** The tools that a request has Google run, as it documented them in 2026-11, and their calls in answers. */
+/** Google's own tools in a request, as documented in 2026-11, and their calls in answers. */
 import { DEFAULT_CALLS, type HostTool, type ToolCall } from '../../core/host-tools.ts';
 import { isObject, objectOf } from '../../core/json.ts';
 import type { Fields } from '../dialect.ts';
@@ -9,10 +9,10 @@ import { camelCase, snakeCase } from './gemini-names.ts';
 /** Members of a tool that the client runs. */
 const FREE_TOOLS: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
 
-/** What these read is at the host, where all keys would share it, or is fetched from servers that the request names. */
+/** Tools that read state at the host, which all keys would share, or data from servers in the request. */
 const STATE_TOOLS: ReadonlySet<string> = new Set(['fileSearch', 'retrieval', 'mcpServers']);
 
-/** The fields of tools, by the names that their prices have. */
+/** The fields of tools, by the names in prices. */
 const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   ['google_search', toolFields('timeRangeFilter excludeDomains')],
   ['google_search_retrieval', toolFields('dynamicRetrievalConfig')],
@@ -21,11 +21,11 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
 const OTHERS = toolFields('');
 
 const SEARCHES: ReadonlySet<string> = new Set(['google_search', 'google_search_retrieval']);
-/** The most searches of a request without `max_calls`. Google documents no maximum; for research a model makes dozens. */
+/** Maximum searches of a request without `max_calls`. Google documents none; for research a model makes dozens. */
 const MOST_SEARCHES = 50;
-/** The most pages of a request, by Google's documentation. */
+/** Maximum pages of a request, by Google's documentation. */
 const MOST_PAGES = 20;
-/** The tools whose calls answers show, and the most calls of each. Code that fails is written again up to five times. */
+/** Tools whose calls appear in answers, with the maximum calls of each. Models rewrite failing code up to five times. */
 const SHOWN: ReadonlyMap<string, number> = new Map([
   ...[...SEARCHES].map((name) => [name, MOST_SEARCHES] as const),
   ['url_context', MOST_PAGES],
@@ -46,7 +46,7 @@ function findTools(tools: unknown, path: Path = ['tools']): readonly FoundTool[]
   );
 }
 
-/** Tools whose queries answers show among those of a search, if they show them. */
+/** Tools whose queries, if visible, appear in answers among the search queries. */
 const QUERYING: ReadonlySet<string> = new Set([
   'google_maps',
   'enterprise_web_search',
@@ -54,7 +54,7 @@ const QUERYING: ReadonlySet<string> = new Set([
   'parallel_ai_search',
 ]);
 
-/** No field bounds the calls of a tool. */
+/** Returns the host's tools in a request. The format cannot bound their calls. */
 export function hostToolsOf({ tools }: Fields): readonly HostTool[] {
   const found = findTools(tools);
   const hasSearch = found.some(({ member }) => SEARCHES.has(snakeCase(member)));
@@ -75,8 +75,8 @@ export function hostToolsOf({ tools }: Fields): readonly HostTool[] {
 }
 
 /**
- * The tools in a field `tools` within a chat request, which hosts read as a field of Google's dialect. An answer of chat
- * shows no calls: a price covers all calls of a request. `path`: of the field.
+ * Returns the tools in a `tools` field of a chat request, which hosts read as in Google's dialect. Chat answers do not show
+ * their calls, so a price covers all calls of a request. `path`: of the field.
  */
 export function googleToolsInChat(tools: unknown, path: Path): readonly HostTool[] {
   const named = listOf(tools).flatMap((tool, index) =>
@@ -85,7 +85,7 @@ export function googleToolsInChat(tools: unknown, path: Path): readonly HostTool
   return [...findTools(tools, path), ...named].map(hostTool);
 }
 
-/** A value that is no object names no tool that the gateway knows. It is priced as a search. */
+/** A value other than an object names an unknown tool. It is priced as a search. */
 const UNNAMED: Pick<FoundTool, 'member' | 'value'> = { member: 'googleSearch', value: undefined };
 
 function hostTool({ member, value, path }: FoundTool): HostTool {
@@ -102,12 +102,12 @@ function hostTool({ member, value, path }: FoundTool): HostTool {
   };
 }
 
-/** In chat, a client writes the names in either spelling. */
+/** Normalizes names, since chat clients use either spelling. */
 function withCamelCase(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [camelCase(name), value]));
 }
 
-/** Where a field `tools` has tools that read state at the host, which all keys share. `path`: of the field. */
+/** Returns the paths of tools that read state at the host, which all keys share. `path`: of the field `tools`. */
 export function stateToolsIn(tools: unknown, path?: Path): readonly string[] {
   return findTools(tools, path)
     .filter(({ member }) => STATE_TOOLS.has(member))
@@ -119,7 +119,7 @@ export function toolProblem({ tools }: Fields): string | undefined {
   return where && `${where}: it reads what this gateway cannot see, and all keys would share; leave it out`;
 }
 
-/** The calls that a candidate shows: a search is a query, a page an address, and code a part of the content. */
+/** Returns the calls visible in a candidate: queries are searches, addresses are pages, and content parts contain code. */
 export function hostCallsOf(candidate: Fields, index: number): readonly ToolCall[] {
   const { groundingMetadata: grounding, urlContextMetadata: pages, content } = candidate;
   const searches: Fields = objectOf(grounding);

@@ -14,12 +14,12 @@ import { configOf } from './gemini-fields.ts';
 import { walkGemini } from './gemini-input.ts';
 import { joinPieces } from './gemini-join.ts';
 
-/** How a host names a model. One with a slash says itself what it is, such as `tunedModels/one`. */
+/** Returns the host's name for a model. A name with a slash includes its kind, such as `tunedModels/one`. */
 export function modelName(model: string): string {
   return model.includes('/') ? model : `models/${model}`;
 }
 
-/** Where a model is below the base URL of a host. */
+/** Returns the path of a model relative to the base URL of a host. */
 export function modelPath(model: string): string {
   return `/${encodeURI(modelName(model))}`;
 }
@@ -46,7 +46,7 @@ export const GEMINI: Dialect = {
   errorBody: geminiErrorBody,
 };
 
-/** The body for a host, which reads model and stream in the path. */
+/** Returns the body for a host, which takes model and stream from the path. */
 function edit({ body }: ModelRequest, { cap }: UpstreamFields): string {
   const isDeclared = typeof configOf(body.fields).maxOutputTokens === 'number';
   if (cap === undefined || isDeclared) return `{${membersBeside(body).join(',')}}`;
@@ -59,7 +59,7 @@ function edit({ body }: ModelRequest, { cap }: UpstreamFields): string {
   return `{${membersBeside(bodyOf(capped)).join(',')}}`;
 }
 
-/** Every event can be read by itself. A stream ends with its body: there is no final event. */
+/** Reads each event independently. A stream ends with its body, without a final event. */
 class GeminiStream implements StreamReader {
   readonly #requestId: string;
 
@@ -87,7 +87,7 @@ class GeminiStream implements StreamReader {
     return dataEvent(geminiErrorBody(error, this.#requestId));
   }
 
-  /** The end of the body says it. */
+  /** The end of the body completes a stream. */
   completion(): string {
     return '';
   }

@@ -1,6 +1,6 @@
 /**
- * Embeddings of Google's Vertex AI, which clients do not ask in: `:predict` for several texts at once, and `:embedContent`
- * for one content, of newer models.
+ * Embeddings of Google's Vertex AI, used only by hosts: `:predict` for several texts, and `:embedContent` for one content
+ * at newer models.
  */
 import { isObject, objectOf } from '../../core/json.ts';
 import { type Unit, unitName, unitsOf } from '../../core/units.ts';
@@ -38,17 +38,17 @@ export const VERTEX_EMBEDDINGS: Dialect = {
   },
 };
 
-/** Whether a body is for `:predict`: a text in each of its instances. */
+/** Whether a body is for `:predict`, with a text in each instance. */
 export function isPrediction({ instances }: Fields): boolean {
   return instances !== undefined;
 }
 
-/** The model is in the path. */
+/** Removes the model, which is in the path. */
 function withoutModel({ model: _, ...fields }: Fields): Fields {
   return fields;
 }
 
-/** A translation has written it, so there is nothing to refuse. Google bills older models by their characters. */
+/** Accepts every body, since a translation creates them. Google bills older models by characters. */
 function check(body: JsonBody, model: string): Checked {
   const characters = inputOf(body.fields).reduce((sum, { length }) => sum + length, 0);
   const hostTools = [unitsOf(CHARACTER, characters, 'input')];
@@ -60,7 +60,7 @@ interface Instance {
   readonly title?: string;
 }
 
-/** All texts with their titles. */
+/** Returns all texts and titles. */
 function inputOf(fields: Fields): readonly string[] {
   const texts = isPrediction(fields)
     ? (fields.instances as readonly Instance[]).flatMap(({ content, title }) => [content, title])
@@ -73,7 +73,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return (isPrediction(fields) ? (fields.instances as readonly Instance[]).length : 1) * TOKENS_AROUND_TEXT;
 }
 
-/** The tokens of all texts; undefined unless each has its own. */
+/** Returns the tokens of all texts; undefined if any text lacks its count. */
 function tokensIn(predictions: unknown): number | undefined {
   if (!Array.isArray(predictions)) return undefined;
   const counts = predictions.map((each) => {

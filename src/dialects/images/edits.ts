@@ -1,4 +1,4 @@
-/** The dialect of edits of images: `POST /v1/images/edits`, a form with images. Answers are those of the images dialect. */
+/** The image-edits dialect: `POST /v1/images/edits`, a form with images. Answers are in the images dialect. */
 import { DIALECT_PATHS } from '../../core/dialects.ts';
 import type { JsonBody } from '../../wire/body.ts';
 import { imageSize } from '../../wire/media/image-size.ts';
@@ -32,7 +32,7 @@ function checkEdit(form: JsonBody, model: string): Checked {
   return { ok: true, request: imageRequest(IMAGE_EDITS, body, model) };
 }
 
-/** By OpenAI's guide on images (2026-11): what an image can have beside its tiles where it is read with high fidelity. */
+/** OpenAI's image guide (2026-11): the maximum tokens in addition to the tiles of an image at high fidelity. */
 const TOKENS_OF_FIDELITY = 6_240;
 
 function walkInput(request: ModelRequest, visit: InputVisitor): number {

@@ -1,4 +1,4 @@
-/** What answers with images say, whole and streamed: how many there are, how they were made, and their tokens. */
+/** Reads answers with images, whole and streamed: their number, settings and tokens. */
 import type { ToolCall } from '../../core/host-tools.ts';
 import { isObject, objectOf } from '../../core/json.ts';
 import { type Unit, unitName } from '../../core/units.ts';
@@ -9,14 +9,14 @@ import { typedStream } from '../typed-stream.ts';
 
 const IMAGE: Unit = 'image';
 
-/** By OpenAI's guide on images (2026-11): what each adds to the output. */
+/** Output tokens per partial image, by OpenAI's image guide (2026-11). */
 export const TOKENS_PER_PARTIAL_IMAGE = 100;
 
 export function readImages(answer: Fields): AnswerFacts {
   const images = Array.isArray(answer.data) ? answer.data.length : undefined;
   return {
     ...NO_FACTS,
-    // A report of images alone: of tokens there may be none.
+    // The images suffice as a report, since some hosts report no tokens.
     usage: images === undefined ? undefined : (usageOf(answer.usage) ?? NO_TOKENS),
     hasUsage: isObject(answer.usage),
     choices: images,
@@ -27,14 +27,14 @@ export function readImages(answer: Fields): AnswerFacts {
 
 const NO_TOKENS: TokenUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0, parts: NO_PARTS };
 
-/** An image that was made, with what the host says of its price. */
+/** Returns a generated image with the reported settings that affect its price. */
 function imageOf(said: Fields, index: number): ToolCall {
   const fields = ['size', 'quality', 'output_format'].filter((field) => typeof said[field] === 'string');
   const reported = Object.fromEntries(fields.map((field) => [field, said[field] as string]));
   return { id: `image-${index}`, name: unitName(IMAGE), reported, isBilled: true };
 }
 
-/** Undefined if there are no usable figures. */
+/** Returns the reported usage; undefined if it is invalid. */
 function usageOf(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const tokens = mediaTokens(usage);
@@ -51,8 +51,8 @@ function usageOf(usage: unknown): TokenUsage | undefined {
 }
 
 /**
- * Each image has a last event of its own, with its own usage. Until the last image a stream is not complete. Where one of
- * them reports none, the others say too little: then nothing is reported of tokens.
+ * Reads a stream of images. Each image ends with its own event and usage; the stream is complete after the last image. If
+ * any image lacks usage, the sum would be too low, so no tokens are reported.
  */
 export function imageStream(_: string, request?: ModelRequest): StreamReader {
   const images = request?.choices ?? 1;

@@ -34,7 +34,7 @@ export const IMAGES: Dialect = {
   startStream: imageStream,
 };
 
-/** The most that a request can ask for: ten at OpenAI. */
+/** Maximum images of a request. OpenAI allows ten. */
 const MAX_IMAGES = 128;
 
 const IMAGE_CHECKS = checksWithoutText({
@@ -49,7 +49,7 @@ const IMAGE_CHECKS = checksWithoutText({
   service_tier: serviceTier,
 });
 
-/** Another model writes an SVG, at prices of its own (`svg_usage`). */
+/** Refuses SVG, which another model generates at separate prices (`svg_usage`). */
 function checkFormat(value: unknown): string | undefined {
   return value === 'svg' ? `output_format: svg ${PRICED}` : text('output_format')(value, {});
 }
@@ -74,10 +74,10 @@ function unknownIn(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !isKnown(name)));
 }
 
-/** The field that lets a model make a series of images. */
+/** Matches fields that let a model generate a series of images. */
 const SERIES = /sequential/i;
 
-/** The recursion is bounded by MAX_JSON_DEPTH. */
+/** Returns the name of the field that asks for a series. MAX_JSON_DEPTH bounds the recursion. */
 function seriesIn(fields: Fields): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
     if (SERIES.test(name)) return name;
@@ -88,7 +88,7 @@ function seriesIn(fields: Fields): string | undefined {
   return undefined;
 }
 
-/** What changes the price of an image, and what does not. */
+/** Settings that change the price of an image, and free ones. */
 const SETTINGS = toolFields(
   'model prompt image image[] mask markup n stream response_format background moderation output_compression frame_duration_ms user safety_identifier service_tier',
   {
@@ -102,7 +102,7 @@ const SETTINGS = toolFields(
   },
 );
 
-/** OpenAI makes so many frames of a GIF unless it is told. */
+/** OpenAI's default number of GIF frames. */
 const DEFAULT_FRAMES = 9;
 
 export function imageRequest(dialect: Dialect, body: JsonBody, model: string): ModelRequest {
@@ -134,7 +134,7 @@ const FIELDS: FieldKinds = {
   walked: new Set(),
 };
 
-/** What the format adds to a prompt. */
+/** Token overhead of the format per prompt. */
 const TOKENS_OF_FORMAT = 8;
 
 function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): number {
@@ -143,7 +143,7 @@ function walkInput({ body: { fields } }: ModelRequest, visit: InputVisitor): num
   return TOKENS_OF_FORMAT;
 }
 
-/** Some hosts read images beside a prompt, each in a field of its own name. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Visits images in any field, since some hosts read them under names of their own. MAX_JSON_DEPTH bounds the recursion. */
 function visitImages(holder: Fields, visit: InputVisitor): void {
   for (const [field, value] of Object.entries(holder)) {
     if (typeof value === 'object' && value !== null) visitImages(value as Fields, visit);
@@ -154,5 +154,5 @@ function visitImages(holder: Fields, visit: InputVisitor): void {
 }
 
 const ADDRESS = /^\s*(?:(?:https?|data):|[a-z][a-z0-9+.-]{1,30}:\/\/)/i;
-/** How a PNG, JPEG, GIF or WebP begins in base64, of either alphabet. */
+/** The start of a PNG, JPEG, GIF or WebP in base64, in either alphabet. */
 const IMAGE_DATA = /^\s*(?:iVBORw0K|[/_]9j[/_]|R0lGOD|UklGR)/;

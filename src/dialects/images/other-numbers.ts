@@ -1,5 +1,5 @@
 /**
- * Fields that may be another word for `n`. Hosts name the number of images `count`, `num_images`, `batchSize`, `k` and so
+ * Finds fields that may be synonyms of `n`. Hosts name the number of images `count`, `num_images`, `batchSize`, `k` and so
  * on, so any small number in an unknown field may multiply the bill.
  */
 import type { ToolSetting } from '../../core/host-tools.ts';
@@ -7,10 +7,10 @@ import type { Fields } from '../dialect.ts';
 import { isFile } from '../form.ts';
 import { type Path, pathText } from '../host-tools.ts';
 
-/** Below the sides of images, seeds and the like. */
+/** Smaller than image sides, seeds and similar settings. */
 const MOST_IMAGES = 255;
 
-/** Settings of one image that are common at hosts. */
+/** Common settings of a single image at hosts. */
 const OF_ONE_IMAGE: ReadonlySet<string> = new Set([
   ...[
     'seed',
@@ -25,14 +25,14 @@ const OF_ONE_IMAGE: ReadonlySet<string> = new Set([
   ...['cfg', 'cfg_scale', 'strength', 'width', 'height', 'safety_tolerance', 'output_quality', 'clip_skip', 'eta'],
 ]);
 
-/** The unknown fields that hold a whole number from 2 to 255, also within objects and lists. */
+/** Returns the unknown fields with a whole number from 2 to 255, also within objects and lists. */
 export function otherNumbersIn(fields: Fields): readonly ToolSetting[] {
   const found: ToolSetting[] = [];
   find(fields, [], '', found);
   return found;
 }
 
-/** `name`: of the field that holds a list. The recursion is bounded by MAX_JSON_DEPTH. */
+/** `name`: the field that contains a list. MAX_JSON_DEPTH bounds the recursion. */
 function find(holder: Fields, path: Path, name: string, found: ToolSetting[]): void {
   for (const [key, value] of Object.entries(holder)) {
     const field = Array.isArray(holder) ? name : key;
@@ -45,7 +45,7 @@ function find(holder: Fields, path: Path, name: string, found: ToolSetting[]): v
   }
 }
 
-/** Hosts may take a text for the number that it holds. */
+/** Hosts may convert numeric strings. */
 function isSmallNumber(value: unknown): boolean {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return Number.isInteger(number) && (number as number) > 1 && (number as number) <= MOST_IMAGES;

@@ -22,20 +22,20 @@ export function readMessage(answer: Fields): AnswerFacts {
   };
 }
 
-/** What is billed, by the names of the fields in a sum. */
+/** Sums of billed tokens. */
 interface Sum {
   input: number;
   cacheRead: number;
-  /** All that was written to the cache, with what is kept for an hour. */
+  /** All cache writes, including those with a lifetime of an hour. */
   written: number;
   written1h: number;
   output: number;
 }
 
-/** Many times what any host makes of one request. */
+/** Many times the iterations of any host. */
 const MAX_ITERATIONS = 1_000;
 
-/** The service tier that a usage reports, and the values of priced fields behind it, each after a space. */
+/** Returns the service tier in a usage, followed by the values of priced fields, each after a space. */
 export function servedTiers(usage: Fields): string | undefined {
   const fields = (Object.keys(PRICED_FIELDS) as PricedField[]).flatMap((field) => {
     const value = usage[field];
@@ -53,9 +53,9 @@ export function usageFacts(reported: unknown): Pick<AnswerFacts, 'usage' | 'hasU
 }
 
 /**
- * The reported usage, if it is usable: whole numbers, with those of the input, not all zero. Its
- * input leaves out what was read from the cache or written to it; ours includes both. `iterations`
- * may hold more than the figures beside them or, in a stream, be older: the larger of the two counts.
+ * Returns the reported usage if it is valid: whole numbers, not all zero, with the input present. Anthropic's input
+ * excludes cache reads and writes; ours includes both. `iterations` may exceed the totals or, in a stream, lag behind them:
+ * the larger of the two counts.
  */
 export function readUsage(usage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
@@ -78,7 +78,7 @@ export function readUsage(usage: unknown): TokenUsage | undefined {
   return { promptTokens, cachedTokens, completionTokens, ...(hasParts && { parts }) };
 }
 
-/** Undefined if a figure or a sum is impossible. */
+/** Returns the sum; undefined if a count or a sum is invalid. */
 function sumOf(reports: readonly Fields[]): Sum | undefined {
   const sum: Sum = { input: 0, cacheRead: 0, written: 0, written1h: 0, output: 0 };
   for (const report of reports) {
@@ -94,7 +94,7 @@ function sumOf(reports: readonly Fields[]): Sum | undefined {
   return Object.values(sum).every((figure) => countOf(figure) !== undefined) ? sum : undefined;
 }
 
-/** NaN if it is impossible, which makes a sum so. */
+/** Returns NaN for an invalid count, which makes the sum NaN. */
 function figureOf(value: unknown): number {
   return countOf(value ?? 0) ?? Number.NaN;
 }

@@ -25,11 +25,11 @@ import { textRequest } from '../text-request.ts';
 import { hiddenThinkingOfMessages } from '../thinking.ts';
 import { findTools, hostTools, maximumProblem } from './messages-tools.ts';
 
-/** Several times what any host accepts. */
+/** Several times the limit of any host. */
 const MAX_MESSAGES = 100_000;
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system'];
 
-/** `without`: the maximum to assume in a request that needs none. */
+/** `without`: the assumed maximum of a request without one. */
 export function checkMessages(dialect: Dialect, body: JsonBody, model: string, without?: number): Checked {
   const { fields } = body;
   const names = body.members.map(({ key }) => key);
@@ -41,7 +41,7 @@ export function checkMessages(dialect: Dialect, body: JsonBody, model: string, w
     (tiersOf(fields).length > 1 ? TIERS_COMBINED : undefined);
   const maximum = fields.max_tokens ?? without;
   if (problem === undefined && maximum === undefined) return { ok: false, problem: MAXIMUM_EXPECTED };
-  // With these, Anthropic's own client sends the whole conversation instead.
+  // On these details, Anthropic's own client sends the whole conversation instead.
   const details = fields.thread === undefined || fields.thread === null ? undefined : THREADS_UNSUPPORTED;
   if (problem !== undefined) return { ok: false, problem, ...(details && { details }) };
   return {
@@ -63,7 +63,7 @@ const THREADS_UNSUPPORTED = { error_code: 'thread_unsupported_request', unsuppor
 const TIERS_COMBINED =
   'service_tier: a service tier, a speed and an inference_geo with prices of their own cannot be combined; set one of them';
 
-/** The values of a request that change its prices. An ordinary service tier is left out where another value has prices. */
+/** Returns the request's values that change prices. An ordinary service tier is omitted if another value has prices. */
 function tiersOf({ service_tier: tier, speed, inference_geo: geo }: Fields): readonly string[] {
   const priced = Object.entries({ speed, inference_geo: geo } as Record<PricedField, unknown>).flatMap(
     ([field, value]) =>
@@ -151,7 +151,7 @@ function checkTools(value: unknown): string | undefined {
   return invalid < 0 ? undefined : `tools[${invalid}]: expected an object, with a type that is a string`;
 }
 
-/** The least threshold of an edit that does more than take input away. */
+/** Returns the lowest threshold of an edit that does more than clear input. */
 function summarizesAbove(management: unknown): number | undefined {
   const edits = isObject(management) ? objectsIn(management.edits) : [];
   const others = edits.filter(({ type }) => typeof type !== 'string' || !type.startsWith('clear_'));

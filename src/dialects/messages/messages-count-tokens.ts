@@ -4,13 +4,13 @@ import type { Dialect } from '../dialect.ts';
 import { MESSAGES } from './messages.ts';
 import { checkMessages } from './messages-check.ts';
 
-/** A request to count is a messages request that needs no maximum; its answer has one figure. */
+/** The dialect of token counts: a messages request without a required maximum. The answer is one count. */
 export const COUNT_TOKENS: Dialect = {
   ...MESSAGES,
   title: 'count_tokens',
   path: `${MESSAGES.path}/count_tokens`,
   answerFields: new Set(['input_tokens', 'context_management']),
-  // A count is never streamed.
+  // Counts are never streamed.
   check: (body, model) => {
     const checked = checkMessages(COUNT_TOKENS, body, model, 1);
     return checked.ok ? { ok: true, request: { ...checked.request, stream: false } } : checked;

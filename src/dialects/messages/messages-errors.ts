@@ -1,7 +1,7 @@
 /** The body of an error response in the messages dialect, and the data of its error events. */
 import { type ClientError, CONTEXT_LENGTH, statusOf } from '../../core/errors.ts';
 
-/** The names that this dialect has for HTTP statuses. */
+/** The dialect's names of HTTP statuses. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -14,12 +14,12 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** The name of a status, also of those that have none of their own. */
+/** Returns the name of a status, with a default by class. */
 function errorTypeOf(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
 }
 
-/** The envelope of the dialect, with the gateway's own code beside the type. */
+/** Returns the dialect's error body, with the gateway's own code next to the type. */
 export function messagesErrorBody(error: ClientError, requestId: string): string {
   const type = errorTypeOf(statusOf(error));
   return JSON.stringify({
@@ -29,7 +29,7 @@ export function messagesErrorBody(error: ClientError, requestId: string): string
   });
 }
 
-/** Claude Code compacts its conversation when it reads these words. */
+/** Returns the message. Claude Code compacts its conversation when it reads these words. */
 function messageOf({ message, requestFault }: ClientError): string {
   if (requestFault?.code !== CONTEXT_LENGTH) return message;
   const { overflow } = requestFault;

@@ -40,7 +40,7 @@ export function walkMessages({ body: { fields } }: ModelRequest, visit: InputVis
   return tokens;
 }
 
-/** Blocks of the format. Those of the host's tools have addresses in them, whose contents are beside them. */
+/** Known types of blocks. Blocks of the host's tools contain addresses together with their contents. */
 const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   ...['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'compaction', 'container_upload'],
   ...['tool_use', 'tool_result', 'tool_reference', 'tool_addition', 'tool_removal', 'fallback', 'browser_state'],
@@ -51,8 +51,8 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Images and documents have a source: data in base64, an address, or a text. The input of a call is
- * text to a model, whatever it looks like.
+ * Reads an object. Images and documents have a source: base64 data, an address or a text. The input of a call counts as
+ * text, whatever it contains.
  */
 function readObject(name: string, block: Fields): Reading | undefined {
   const { input, ...others } = block;
@@ -73,7 +73,7 @@ function readSource(block: Fields, type: 'image' | 'document'): Reading | undefi
   }
   if (source.type === 'url') {
     const reading = readData({ holder: source, field: 'url' }, expected);
-    // Whatever stands there, its host fetches it.
+    // The host downloads any `url`.
     if (type === 'image') return { ...reading, others: { ...block, source: reading.others } };
     return { attachments: [{ kind: 'reference', holder: source, field: 'url' }], texts: [], others: block };
   }

@@ -1,16 +1,16 @@
-/** What a model has written in a content block, whole or in deltas. */
+/** Reads the output of a content block, whole or in deltas. */
 import { isObject } from '../../core/json.ts';
 import { countOf, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
 const TEXT_FIELDS = ['text', 'thinking', 'partial_json', 'name'] as const;
 
-/** About what a citation takes beside the text that it quotes, which is not billed: two of them took 37 tokens. */
+/** Approximate tokens of a citation without the quoted text, which is free: two took 37 tokens. */
 const TOKENS_PER_CITATION = 18;
 
 /**
- * What a model has written in a whole block: text, thinking, calls, and summaries of compaction. What a host's tools
- * have brought in is input, such as `web_search_tool_result`, but for the advice of another model.
+ * Returns the output of a whole block: text, thinking, calls and compaction summaries. Results of the host's tools are
+ * input, such as `web_search_tool_result`, except for the advice of another model.
  */
 export function outputOfBlock(block: unknown): Output {
   if (!isObject(block)) return NO_OUTPUT;
@@ -32,12 +32,14 @@ function isCompaction({ type }: Fields): boolean {
   return type === 'compaction' || type === 'compaction_delta';
 }
 
-/** The text of an `advisor_tool_result`. */
 function adviceIn({ type, content }: Fields): unknown {
   return type === 'advisor_tool_result' && isObject(content) ? content.text : undefined;
 }
 
-/** Encrypted thinking, compaction and advice. What is shown of it is in there once more. */
+/**
+ * Returns the tokens of encrypted thinking, compaction and advice without their visible part, which the encrypted data
+ * repeats.
+ */
 function unseenTokensIn(block: Fields, shown: readonly string[]): number {
   const { type, content } = block;
   switch (type) {
@@ -59,9 +61,9 @@ function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-/** Reads the blocks of a stream: each begins, and grows by deltas. */
+/** Reads the blocks of a stream, each a start event and deltas. */
 export class BlockReader {
-  /** What the current block has shown of its thinking, in bytes; infinite once it says itself how much it is. */
+  /** Bytes of visible thinking in the current block; infinite once the host reports an estimate. */
   #thoughtBytes = 0;
 
   begin(block: unknown): Output {
@@ -70,7 +72,7 @@ export class BlockReader {
     return output;
   }
 
-  /** Adds thinking that is shown. */
+  /** Adds visible thinking. */
   addThinking(text: string): void {
     this.#thoughtBytes += Buffer.byteLength(text);
   }
@@ -80,7 +82,7 @@ export class BlockReader {
     const output = outputOfBlock(delta);
     switch (delta.type) {
       case 'thinking_delta': {
-        // The host's own estimate of thinking that it does not show, which comes where it is asked for.
+        // The host's own estimate of hidden thinking, sent on request.
         const unseenTokens = countOf(delta.estimated_tokens) ?? 0;
         this.#thoughtBytes += unseenTokens > 0 ? Number.POSITIVE_INFINITY : lengthOf(output.written);
         return { ...output, unseenTokens };

@@ -1,4 +1,4 @@
-/** The tools that a messages request declares, and those among them that the host runs itself. */
+/** The tools in a messages request, and the host's own tools among them. */
 
 import { DEFAULT_CALLS, type HostTool, mostCalls, type ToolCall } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
@@ -18,10 +18,7 @@ import {
   toolFields,
 } from '../host-tools.ts';
 
-/**
- * Tools of the format that the client runs, or that cost nothing beside their tokens, and what
- * stands for tools that are declared elsewhere.
- */
+/** Tools that the client runs, tools that cost only their tokens, and references to tools declared elsewhere. */
 const FREE_TOOLS: ReadonlySet<string> = new Set([
   'custom',
   'bash',
@@ -39,7 +36,7 @@ const FREE_TOOLS: ReadonlySet<string> = new Set([
 const BOUNDED_FIELDS = `${COMMON_FIELDS} max_uses`;
 const SITE_FIELDS = `${BOUNDED_FIELDS} allowed_domains blocked_domains response_inclusion`;
 
-/** The fields of the tools, as Anthropic documents them. The price of an advisor is that of its model. */
+/** The fields of the tools, as Anthropic documents them. The price of an advisor depends on its model. */
 const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   ['web_search', toolFields(`${SITE_FIELDS} user_location`)],
   ['web_fetch', toolFields(`${SITE_FIELDS} citations url_sources use_cache max_content_tokens`)],
@@ -48,10 +45,10 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   ['mcp_toolset', toolFields(`${COMMON_FIELDS} mcp_server_name configs default_config tools`)],
 ]);
 const OTHERS = toolFields(BOUNDED_FIELDS);
-/** Those that take a maximum of calls. */
+/** Tools with a maximum of calls. */
 const BOUNDED: ReadonlySet<string> = new Set(['web_search', 'web_fetch', 'advisor']);
 
-/** A tool of the host, and where it is. */
+/** A tool of the host and its path. */
 export interface FoundTool {
   readonly name: string;
   readonly tool: Fields;
@@ -72,12 +69,12 @@ export function hostTools(found: readonly FoundTool[]): readonly HostTool[] {
   }));
 }
 
-/** What a page may bring in, for a host that keeps to it. */
+/** Returns the maximum tokens of a page, for hosts that enforce it. */
 function tokensOf({ max_content_tokens: most }: Fields): number {
   return typeof most === 'number' ? Math.min(Math.max(0, Math.ceil(most)), MAX_TPM) : 0;
 }
 
-/** The problem with a maximum of calls that hosts might read as another. */
+/** Returns the problem with a maximum of calls that hosts might read as another number. */
 export function maximumProblem(found: readonly FoundTool[]): string | undefined {
   const invalid = found.find(({ tool: { max_uses: most } }) => !isAbsent(most) && !isMaximum(most));
   return invalid && `${pathText(invalid.path)}.max_uses: expected a whole number of at least 1`;
@@ -91,7 +88,7 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Writes the calls that money is held for into tools that set no maximum. */
+/** Sets the number of held calls as the maximum of tools without one. */
 export function maximumEdits({ text, fields }: JsonBody): readonly Edit[] {
   const editor = new ObjectEditor(text);
   return findTools(fields)
@@ -99,7 +96,7 @@ export function maximumEdits({ text, fields }: JsonBody): readonly Edit[] {
     .map(({ path }) => editor.set(path, 'max_uses', String(DEFAULT_CALLS)));
 }
 
-/** What the host's tools in a request, and the container that they run in, refer to. */
+/** Returns the references of the host's tools in a request, and of their container. */
 export function toolReferences(fields: Fields): readonly ToolReference[] {
   const { container } = fields;
   const ofContainer = isObject(container) ? readTool(container, ['container'], OTHERS).references : [];
@@ -107,10 +104,10 @@ export function toolReferences(fields: Fields): readonly ToolReference[] {
   return [...ofTools, ...ofContainer];
 }
 
-/** The members that hold tools, as in `{type: "tool_addition", tool: {type: "tool_definition", definition}}`. */
+/** Members that contain tools, as in `{type: "tool_addition", tool: {type: "tool_definition", definition}}`. */
 const HOLDERS: readonly string[] = ['tool', 'tools', 'definition'];
 
-/** The host's own tools. Messages can declare more of them than `tools` does. */
+/** Returns the host's own tools. Messages can declare tools in addition to `tools`. */
 export function findTools({ tools, messages, system }: Fields): readonly FoundTool[] {
   const finder = new ToolFinder();
   finder.add(tools, 'tools');
@@ -119,12 +116,12 @@ export function findTools({ tools, messages, system }: Fields): readonly FoundTo
   return finder.found;
 }
 
-/** Walks values. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Searches values for tools. MAX_JSON_DEPTH bounds the recursion. */
 class ToolFinder {
   readonly found: FoundTool[] = [];
   readonly #path: (string | number)[] = [];
 
-  /** Finds tools anywhere but in what a model has written. */
+  /** Finds tools everywhere except in model output. */
   find(value: unknown, key: string | number): void {
     if (typeof value !== 'object' || value === null) return;
     this.#path.push(key);
@@ -138,7 +135,7 @@ class ToolFinder {
     this.#path.pop();
   }
 
-  /** Adds a tool or several, and those within them. Types end with a date, such as `web_search_20250305`. */
+  /** Adds one or several tools, including nested ones. Types end with a date, such as `web_search_20250305`. */
   add(value: unknown, key: string | number): void {
     this.#path.push(key);
     if (Array.isArray(value)) for (const [index, item] of value.entries()) this.add(item, index);
@@ -164,13 +161,13 @@ function isNamed(name: string, member: string): boolean {
   return name.length === member.length && foldCase(name) === member;
 }
 
-/** The tools that a price covers, by the names that their calls have. */
+/** The tool whose price covers a call, by the call's name. */
 const CALL_NAMES: ReadonlyMap<string, string> = new Map([
   ['bash_code_execution', 'code_execution'],
   ['text_editor_code_execution', 'code_execution'],
 ]);
 
-/** A call that the host runs itself, and bills, is a block of its own. `id`: by which it is known here. */
+/** Returns the billed call of a host's tool, which has its own block. `id`: the gateway's id of the block. */
 export function hostCallsOf(block: unknown, id: string | number): readonly ToolCall[] {
   if (!isObject(block) || block.type !== 'server_tool_use' || typeof block.name !== 'string') return [];
   const { name } = block;

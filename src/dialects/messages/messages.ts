@@ -1,4 +1,4 @@
-/** The messages dialect: `POST /v1/messages`, as Anthropic's hosts speak it. */
+/** The messages dialect of Anthropic: `POST /v1/messages`. */
 import { DIALECT_HEADERS, DIALECT_PATHS } from '../../core/dialects.ts';
 import type { ClientError } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/host-tools.ts';
@@ -39,13 +39,13 @@ export const MESSAGES: Dialect = {
   errorBody: messagesErrorBody,
 };
 
-/** Usage comes in parts: each field counts as it was reported last. */
+/** Reads a stream. Usage arrives in parts, and the last value of each field counts. */
 class MessagesStream implements StreamReader {
   readonly #requestId: string;
   #usage: Fields = {};
   readonly #blocks = new BlockReader();
   #blockCount = 0;
-  /** Some hosts send the start twice. */
+  /** Whether the stream has started. Some hosts send the start event twice. */
   #hasStarted = false;
 
   constructor(requestId: string) {
@@ -59,7 +59,7 @@ class MessagesStream implements StreamReader {
       return { kind: 'error', value: value ?? data, facts };
     }
     if (!isObject(value)) return { kind: 'invalid' };
-    // Clients go by the name of an event or by its type.
+    // Clients use either the name or the type of an event.
     const facts = this.#factsOf(value, value.type ?? name);
     if (value.type === 'message_stop' || name === 'message_stop') return { kind: 'end', value, facts };
     return { kind: 'part', value, facts, isHidden: false };
@@ -83,7 +83,7 @@ class MessagesStream implements StreamReader {
     switch (type) {
       case 'message_start': {
         const message = objectOf(event.message);
-        // Hosts that go on where they stopped for a tool send whole blocks here, and may end here.
+        // Hosts that continue after a tool call send whole blocks here, and the answer may end here.
         const blocks = Array.isArray(message.content) && !this.#hasStarted ? message.content : [];
         this.#hasStarted = true;
         const finished = blocks.length > 0 && typeof message.stop_reason === 'string';
@@ -108,7 +108,7 @@ class MessagesStream implements StreamReader {
     }
   }
 
-  /** Each block comes once. */
+  /** Returns the calls in a block, which appears once. */
   #callsIn(block: unknown): readonly ToolCall[] {
     this.#blockCount++;
     return hostCallsOf(block, this.#blockCount);

@@ -8,7 +8,7 @@ import { outputOfItem } from './responses-output.ts';
 import { keptIn } from './responses-state.ts';
 import { hostCallOfItem } from './responses-tools.ts';
 
-/** A response that has failed is no answer, even with an empty output. */
+/** Reads a response. A failed one is not an answer, even with an empty output. */
 export function readResponse(response: Fields): AnswerFacts {
   const output = Array.isArray(response.output) ? response.output.filter(isObject) : undefined;
   const hasFailed = response.status === 'failed' || Boolean(response.error);
@@ -26,14 +26,14 @@ export function readResponse(response: Fields): AnswerFacts {
   };
 }
 
-/** What a response says of its usage, also one that is not at its end. */
+/** Returns the usage of a response, also of an unfinished one. */
 export function usageFacts(response: Fields): Pick<AnswerFacts, 'usage' | 'hasUsage' | 'isInputAlone'> {
   const usage = readUsage(response.usage, response.tool_usage);
   const hasUsage = isObject(response.usage);
   return { usage, hasUsage, isInputAlone: isInputAlone(response.usage, usage, 'output_tokens') };
 }
 
-/** The reported usage, if it is usable: whole numbers, not all zero. */
+/** Returns the reported usage if it is valid: whole numbers, not all zero. */
 function readUsage(usage: unknown, toolUsage: unknown): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const promptTokens = countOf(usage.input_tokens);
@@ -62,7 +62,7 @@ function readUsage(usage: unknown, toolUsage: unknown): TokenUsage | undefined {
   return { promptTokens, cachedTokens, completionTokens, ...(parts && { parts }) };
 }
 
-/** The searches that OpenAI bills. */
+/** Returns the searches that OpenAI bills. */
 function searchesIn(toolUsage: unknown): Record<string, number> {
   const search = isObject(toolUsage) ? toolUsage.web_search : undefined;
   const count = isObject(search) ? countOf(search.num_requests) : undefined;

@@ -102,7 +102,7 @@ function checkTools(value: unknown): string | undefined {
   const invalid = value.findIndex((tool) => !isObject(tool) || typeof tool.type !== 'string');
   return invalid < 0 ? undefined : `tools[${invalid}]: expected an object with a type`;
 }
-/** The least threshold of an entry in `context_management`; without one the host has its own. */
+/** Returns the lowest threshold in `context_management`; an entry without one uses the host's own, so it counts as 0. */
 function summarizesAbove({ context_management: entries }: Fields): number | undefined {
   if (!Array.isArray(entries) || entries.length === 0) return undefined;
   return Math.min(...entries.map((entry) => (isObject(entry) && countOf(entry.compact_threshold)) || 0));

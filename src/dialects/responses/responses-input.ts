@@ -36,7 +36,7 @@ export function walkResponses({ body: { fields } }: ModelRequest, visit: InputVi
   let tokens = 0;
   for (const item of items) {
     const { role } = item;
-    // The roles of the format are within what each message counts.
+    // The message overhead covers the roles of the format.
     if (role !== undefined && !ROLES.includes(role)) visit.text(JSON.stringify(role));
     tokens += walkMessage(item, objectsIn(item), visit);
   }
@@ -45,7 +45,7 @@ export function walkResponses({ body: { fields } }: ModelRequest, visit: InputVi
 
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer'];
 
-/** The format has attachments in the content of messages and in the outputs of tools. All else is text. */
+/** Attachments occur in message content and in tool outputs. Other objects count as text. */
 function objectsIn(item: Fields): ReadObject {
   const isOutput = typeof item.type === 'string' && item.type.endsWith('_output');
   const value = isOutput ? item.output : isMessage(item) ? item.content : undefined;
@@ -53,7 +53,7 @@ function objectsIn(item: Fields): ReadObject {
   return (_, part) => (parts.has(part) ? readPart(part) : undefined);
 }
 
-/** A message may have no type. */
+/** Whether an item is a message, whose type is optional. */
 function isMessage({ type }: Fields): boolean {
   return type === 'message' || type === undefined || type === null || type === '';
 }
@@ -81,7 +81,10 @@ function readPart(part: Fields): Reading | undefined {
   }
 }
 
-/** Data beside an address counts as well: hosts may read either. Without data it is elsewhere, whatever says where. */
+/**
+ * Reads a file. Data counts even with an address next to it, since hosts may read either. A file without data is a
+ * reference.
+ */
 function readFile(part: Fields): Reading | undefined {
   if (typeof part.file_data === 'string' && part.file_data !== '') {
     return readData({ holder: part, field: 'file_data' }, 'file');

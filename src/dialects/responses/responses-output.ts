@@ -1,34 +1,33 @@
-/** What a model has written in the items of a response, whole or in the events of a stream. */
+/** Reads the output in the items of a response, whole or in stream events. */
 import { isObject } from '../../core/json.ts';
 import { bytesOfBase64, NO_OUTPUT, type Output, unseenTokensOf } from '../answer.ts';
 import type { Fields } from '../dialect.ts';
 
-/** What a model writes as text, in items and in the parts of their content and summary. */
+/** Text fields of the model, in items and in the parts of their content and summary. */
 const TEXT_FIELDS = ['text', 'refusal', 'name', 'arguments', 'input', 'code', 'revised_prompt'] as const;
-/** What it writes as objects: patches, commands, clicks, and what it searches for. */
+/** Object fields of the model: patches, commands, clicks and search queries. */
 const OBJECT_FIELDS = ['arguments', 'action', 'actions', 'operation', 'queries'] as const;
 
 /**
- * What a model has written in a whole item. What tools have brought in is input (`output`, `outputs`, `result`,
- * `results`, `tools`), and an image is priced with the tool that has made it.
+ * Returns the output of a whole item. Results of tools are input (`output`, `outputs`, `result`, `results`, `tools`), and
+ * the price of an image is part of its tool.
  */
 export function outputOfItem(item: Fields): Output {
   const parts = [item.content, item.summary].filter(Array.isArray).flat().filter(isObject);
   const shown = parts.flatMap(textsOf);
   const objects = OBJECT_FIELDS.map((field) => item[field]).filter((value) => typeof value === 'object' && value);
   const written = [...textsOf(item), ...shown, ...objects.map((value) => JSON.stringify(value, withoutSources))];
-  // Encrypted thinking, or compaction.
   const shownBytes = shown.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const images = parts.filter(({ type }) => type === 'output_image').length + (isDrawn(item) ? 1 : 0);
   return { ...NO_OUTPUT, written, unseenTokens: unseenTokensOf(item.encrypted_content, shownBytes), images };
 }
 
-/** Models that return images have this item as well as the tool of this name. */
+/** Whether an item contains an image, from the model itself or from the tool of this name. */
 function isDrawn({ type, result }: Fields): boolean {
   return type === 'image_generation_call' && typeof result === 'string' && result !== '';
 }
 
-/** The pages that a search has found are in its action. */
+/** Drops the pages found by a search, which its action lists. */
 function withoutSources(name: string, value: unknown): unknown {
   return name === 'sources' ? undefined : value;
 }
@@ -41,17 +40,17 @@ function textsOf(fields: Fields): string[] {
 const AUDIO_DELTA = 'response.audio.delta';
 const ITEM_ADDED = 'response.output_item.added';
 const ITEM_DONE = 'response.output_item.done';
-/** The text of a part when it begins, and once more when it is done. */
+/** The text fields of a part, in its start and its end event. */
 const PART_FIELDS = ['text', 'refusal', 'arguments', 'input', 'code', 'command'] as const;
-/** Many times what any response has at the same time. */
+/** Many times the open items of any response. */
 const MAX_OPEN_ITEMS = 1_000;
 
 /**
- * Reads the events of a stream. Most text comes in deltas, and then once more as its part and its item are done; some
- * hosts send no deltas, and nobody does for some kinds of items.
+ * Reads the events of a stream. Most text arrives in deltas and again in the end events of its part and item. Some hosts
+ * send no deltas, and some kinds of items never have any.
  */
 export class ItemReader {
-  /** How many characters there are of each item, by its place in the output. */
+  /** Characters read of each item, by output index. */
   readonly #characters = new Map<unknown, number>();
 
   read(event: Fields): Output {
@@ -76,7 +75,7 @@ export class ItemReader {
     return unseenTokens + images === 0 ? output : { ...output, unseenTokens, images };
   }
 
-  /** What of a text has not come before. */
+  /** Returns the part of a text that is new. */
   #restOf(place: unknown, text: string): string {
     return text.slice(this.#characters.get(place) ?? 0);
   }

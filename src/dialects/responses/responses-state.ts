@@ -1,4 +1,4 @@
-/** State at a host of responses: what a request has it keep, and what it refers to. */
+/** State at a host of the responses dialect: stored answers and references to them. */
 import { isObject, objectsIn } from '../../core/json.ts';
 import { printableName } from '../../core/printable.ts';
 import { findDuplicate, type JsonBody } from '../../wire/body.ts';
@@ -25,7 +25,10 @@ function namedBy(reference: Reference | undefined): string | undefined {
   return reference && `${reference.field}: the host may keep this for another key; send the item as a whole`;
 }
 
-/** Of a field that an item has twice the host may read the other one, which may be the id of another key. */
+/**
+ * Returns the problem with a field that an item repeats: the host may read the other value, which may be the id of another
+ * key.
+ */
 function repeatedNameIn({ text, members }: JsonBody): string | undefined {
   const start = members.find(({ key }) => key === 'input')?.valueStart;
   if (start === undefined || text[start] !== '[') return undefined;
@@ -38,12 +41,12 @@ function repeatedNameIn({ text, members }: JsonBody): string | undefined {
   return undefined;
 }
 
-/** An item that stands for another. Without a type one that has only an id does, too. */
+/** Whether an item references another one. An item with only an id and no type does, too. */
 export function isReference({ type, role }: Fields): boolean {
   return (typeof type === 'string' && foldCase(type) === 'item_reference') || !(type || role);
 }
 
-/** The field that holds all of an item which is in the request as a whole, by its type. */
+/** The field with the content of a complete item, by item type. */
 const CONTENTS: ReadonlyMap<unknown, string> = new Map([
   ['message', 'content'],
   ['function_call', 'arguments'],
@@ -52,10 +55,10 @@ const CONTENTS: ReadonlyMap<unknown, string> = new Map([
   ['custom_tool_call_output', 'output'],
   ['additional_tools', 'tools'],
 ]);
-/** Of these it is sealed by the host. */
+/** Items whose content the host encrypts. */
 const SEALED: ReadonlySet<unknown> = new Set(['reasoning', 'compaction']);
 
-/** What an item has its host look up: any other that a host made may be no more than its id. */
+/** Returns the stored item that an input item references. Any incomplete item of a host may be only an id. */
 function referenceIn(item: Fields, where: string): Reference | undefined {
   const { id } = item;
   if (typeof id !== 'string' || (!isReference(item) && isWhole(item))) return undefined;
@@ -78,7 +81,7 @@ const SHARED =
   ' (AI SDK: providerOptions: { openai: { store: false } }; others: store: false), or have the operator set' +
   ' responses_state: per_key';
 
-/** What only a host that keeps responses for a key can take. */
+/** Returns why only a host that stores responses for a key can serve the request. */
 function problemOf(references: readonly Reference[], isStored: boolean, items: readonly Fields[]): string | undefined {
   if (isStored) return `store: expected false: ${SHARED}`;
   if (references[0]?.kind === 'response') return `previous_response_id: ${SHARED}`;
@@ -88,10 +91,10 @@ function problemOf(references: readonly Reference[], isStored: boolean, items: r
     : `input[${index}]: an item_reference is refused (clients send none with store: false), since ${SHARED}`;
 }
 
-/** Items that a model writes as text: their tokens are among its output. Others may have brought more in. */
+/** Items that a model writes as text, so that its output tokens cover them. Other items may contain more. */
 const WRITTEN: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
-/** What a host keeps of a response, by its ids; undefined if it says that it keeps nothing. */
+/** Returns the stored ids of a response; undefined if the host reports that it stores no response. */
 export function keptIn({ id, store, output }: Fields): KeptAnswer | undefined {
   const responseId = quotableId(id);
   if (responseId === undefined || store === false || !Array.isArray(output)) return undefined;

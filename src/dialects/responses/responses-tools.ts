@@ -1,4 +1,4 @@
-/** The tools of the responses format that the host runs itself, and may bill by the call. */
+/** The host's own tools in the responses format, which hosts may bill by the call. */
 import { type HostTool, mostCalls, type ToolCall } from '../../core/host-tools.ts';
 import { isObject } from '../../core/json.ts';
 import { foldCase } from '../../wire/names.ts';
@@ -13,7 +13,7 @@ import {
   toolFields,
 } from '../host-tools.ts';
 
-/** Tools that the client runs, or that cost nothing beside their tokens. Any other type is one of the host's. */
+/** Tools that the client runs or that cost only their tokens. Any other type is a tool of the host. */
 const FREE_TOOLS: ReadonlySet<string> = new Set([
   'function',
   'custom',
@@ -29,11 +29,11 @@ const FREE_TOOLS: ReadonlySet<string> = new Set([
 const SHELL = 'shell';
 
 const SEARCH_FIELDS = 'type user_location search_content_types';
-/** The price of a search is for the default size, medium, or a smaller one. */
+/** The base price of a search covers the default size, medium, and smaller ones. */
 const SEARCH_PRICED = { search_context_size: 'medium low' };
 const CONTAINER_FIELDS = 'type allowed_callers';
 
-/** The fields of the tools, as OpenAI documents them. What pictures add to a search is within its tokens. */
+/** The fields of the tools, as OpenAI documents them. Images in a search are billed as tokens. */
 const KINDS: ReadonlyMap<string, ToolFields> = new Map([
   [
     'web_search',
@@ -72,7 +72,7 @@ const KINDS: ReadonlyMap<string, ToolFields> = new Map([
 ]);
 const OTHERS = toolFields(COMMON_FIELDS);
 
-/** The host's tools in a request: in `tools`, and in the items of its input. */
+/** Returns the host's tools in a request: in `tools`, and in its input items. */
 export function hostToolsOf(fields: Fields): readonly HostTool[] {
   const calls = mostCalls(fields.max_tool_calls);
   return toolsIn(fields).map(({ name, tool, path }) => ({
@@ -80,7 +80,7 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
     calledAs: CALLED_AS.get(name) ?? name,
     where: pathText(path),
     calls,
-    // Hosts with tools of their own may not show their calls.
+    // Other hosts' own tools may not show their calls.
     isReported: KINDS.has(name),
     settings: readTool(tool, path, KINDS.get(name) ?? OTHERS).settings,
     tokens: 0,
@@ -89,7 +89,7 @@ export function hostToolsOf(fields: Fields): readonly HostTool[] {
 
 const CALLED_AS: ReadonlyMap<string, string> = new Map([['web_search_preview', 'web_search']]);
 
-/** What the host's tools in a request refer to, and past calls of them in its input. */
+/** Returns the references of the host's tools in a request, and of past calls in its input. */
 export function toolReferences(fields: Fields): readonly ToolReference[] {
   const tools = toolsIn(fields);
   const names = new Set(tools.map(({ name }) => name));
@@ -100,7 +100,10 @@ export function toolReferences(fields: Fields): readonly ToolReference[] {
   ];
 }
 
-/** A tool goes on in the container of a past call; a picture that was made is at the host unless the request holds it. */
+/**
+ * Returns the references of a past call. A tool continues in the call's container; a generated image is stored at the host
+ * unless the request contains it.
+ */
 function referencesOfCall(item: Fields, tools: ReadonlySet<string>, path: Path): readonly ToolReference[] {
   const name = hostToolOfItem(item) ?? '';
   if (name === 'image_generation' && typeof item.result !== 'string') {
@@ -118,7 +121,7 @@ function referencesOfCall(item: Fields, tools: ReadonlySet<string>, path: Path):
   );
 }
 
-/** A tool of the host, and where it is. */
+/** A tool of the host and its path. */
 interface FoundTool {
   readonly name: string;
   readonly tool: Fields;
@@ -138,7 +141,7 @@ function toolsWithin(holder: Fields, path: Path): readonly FoundTool[] {
   return namesOf(holder, 'tools').flatMap((name) => namedTools(holder[name], [...path, name]));
 }
 
-/** A namespace holds tools of its own. The recursion is bounded by MAX_JSON_DEPTH. */
+/** Returns the named tools, including those in namespaces. MAX_JSON_DEPTH bounds the recursion. */
 function namedTools(tools: unknown, path: Path): readonly FoundTool[] {
   if (Array.isArray(tools)) return tools.flatMap((tool, index) => namedTools(tool, [...path, index]));
   if (!isObject(tools)) return [];
@@ -151,12 +154,12 @@ function namedTools(tools: unknown, path: Path): readonly FoundTool[] {
   return [...own, ...toolsWithin(tools, path)];
 }
 
-/** In types of requests, dates may follow the name. A preview is a tool with a price of its own. */
+/** Returns the tool of a type without its date. A preview is a separate tool with its own price. */
 function toolName(type: string): string {
   return foldCase(type).replace(/(?:_\d{4}_\d{2}_\d{2}|_\d{8})$/, '');
 }
 
-/** Whether the client runs a shell: otherwise the host has a container for it. */
+/** Whether the client runs a shell. Otherwise the host runs it in a container. */
 function isLocal(shell: Fields): boolean {
   const environments = namesOf(shell, 'environment').map((name) => shell[name]);
   return environments.length > 0 && environments.every(isLocalEnvironment);
@@ -166,21 +169,21 @@ function isLocalEnvironment(environment: unknown): boolean {
   return isObject(environment) && namesOf(environment, 'type').every((name) => environment[name] === 'local');
 }
 
-/** The names of a field, in any case: hosts may read any of them. */
+/** Returns all spellings of a field by letter case, since hosts may read any of them. */
 function namesOf(fields: Fields, field: string): readonly string[] {
   return Object.keys(fields).filter((name) => name === field || foldCase(name) === field);
 }
 
-/** Calls that have names other than that of their tool. */
+/** Calls whose names differ from their tool's name. */
 const CALLS: ReadonlyMap<unknown, string> = new Map([
   ['custom_tool_call', 'custom'],
   ['program', 'programmatic_tool_calling'],
 ]);
 
-/** What a search does besides searching, which is not billed. */
+/** Free actions of a search. */
 const UNBILLED_ACTIONS: readonly unknown[] = ['open_page', 'find_in_page', 'find'];
 
-/** The call of the host's tool that an item of the output is: of `web_search` by the type `web_search_call`. */
+/** Returns the host's tool call in an output item: `web_search` for the type `web_search_call`. */
 export function hostCallOfItem(item: Fields, index: unknown): ToolCall | undefined {
   const name = hostToolOfItem(item);
   if (name === undefined) return undefined;

@@ -20,7 +20,7 @@ export const RESPONSES: Dialect = {
   path: DIALECT_PATHS.responses,
   headers: DIALECT_HEADERS.responses,
   maximumField: 'max_output_tokens',
-  // Some events repeat all instructions and tools of the request.
+  // Some events repeat the request's instructions and tools.
   maxEventBytes: MAX_IMAGE_EVENT_BYTES,
   answerFields: new Set(
     'id object created_at status incomplete_details instructions max_output_tokens model output parallel_tool_calls reasoning store temperature text tool_choice tools top_p truncation usage user metadata service_tier type response sequence_number item item_id output_index content_index delta part summary_index arguments input name code refusal annotation obfuscation'.split(
@@ -35,7 +35,7 @@ export const RESPONSES: Dialect = {
   errorBody: responsesErrorBody,
 };
 
-/** A response that its host keeps, when it is asked for again, or deleted. Whatever object a host answers is passed on. */
+/** The dialect for reading or deleting a stored response. Any object from the host is forwarded. */
 export const KEPT_RESPONSE: Dialect = {
   ...RESPONSES,
   answerFields: new Set([...RESPONSES.answerFields, 'deleted']),
@@ -43,8 +43,8 @@ export const KEPT_RESPONSE: Dialect = {
 };
 
 /**
- * A host that keeps answers keeps them for every key, so each request says that it should not, unless the gateway knows
- * which key they belong to. Its tools may be called as often as money is held for.
+ * Returns the body for a host. A host would store the answer for every key, so each request disables that unless the
+ * gateway records the owning key. Sets the number of held tool calls as their maximum.
  */
 function editBody({ body, hostTools, state }: ModelRequest, { model, cap }: UpstreamFields): string {
   const values = new Map([['model', JSON.stringify(model)]]);
@@ -56,19 +56,19 @@ function editBody({ body, hostTools, state }: ModelRequest, { model, cap }: Upst
   return withFields(body, values);
 }
 
-/** Besides its place among the events, the padding that hides the length of a text. */
+/** The event number, and padding that hides the text length. */
 const OTHERS = ['sequence_number', 'obfuscation'];
 
-/** The last event has the whole response, with its usage. */
+/** Reads a stream whose last event contains the whole response with its usage. */
 class ResponsesStream implements StreamReader {
   #id = 'resp_failed';
   #createdAt = 0;
   #model = '';
   #sequenceNumber = 0;
   readonly #items = new ItemReader();
-  /** Whether deltas have come: then the last event repeats them. */
+  /** Whether output has arrived, which the last event repeats. */
   #hasWritten = false;
-  /** The same of calls of the host's tools. */
+  /** Whether calls of the host's tools have arrived, which the last event repeats. */
   #hasCalls = false;
 
   judge({ data = '', name }: SseEvent): Judgement {
@@ -104,7 +104,7 @@ class ResponsesStream implements StreamReader {
     const { type, response, item, output_index: index } = event;
     if (isObject(response)) return { ...NO_FACTS, id: response.id, ...usageFacts(response) };
     const output = this.#items.read(event);
-    // Only an item that is done says what it was.
+    // Only the end event contains an item's final action.
     const hasCall = (type === 'response.output_item.added' || type === 'response.output_item.done') && isObject(item);
     const call = hasCall ? hostCallOfItem(item, index) : undefined;
     const facts = call === undefined ? NO_FACTS : { ...NO_FACTS, toolCalls: [call] };
@@ -140,13 +140,13 @@ class ResponsesStream implements StreamReader {
     return namedEvent('response.failed', JSON.stringify(event));
   }
 
-  /** Without its last event a stream is not complete. */
+  /** A stream without its last event is incomplete. */
   completion(): string {
     return '';
   }
 }
 
-/** Clients of responses act on the code of a fault of their request. */
+/** Returns an error body. Clients act on the code of a request fault. */
 function responsesErrorBody({ code, message, requestFault }: ClientError): string {
   return JSON.stringify({ error: { code: requestFault?.code ?? code, message } });
 }
