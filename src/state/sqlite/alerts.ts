@@ -36,7 +36,7 @@ export class FileAlerts extends AlertBook {
   }
 
   *claim(target: string, owner: string, leaseMs: number): Operation<ClaimedAlert | undefined> {
-    // Most often there is nothing, and then nothing is locked.
+    // Usually no delivery is due; this check needs no lock.
     if ((yield* due(target)) === undefined) return undefined;
     return yield* transaction(claimed(target, owner, leaseMs));
   }

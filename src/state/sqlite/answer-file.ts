@@ -1,4 +1,4 @@
-/** The file of cached answers: each is found by its id and checked by a sum, and the oldest give way to new ones. */
+/** The file of cached answers: entries are found by id and verified by a checksum; new entries evict the oldest. */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -26,11 +26,11 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** What a row takes besides its answer, in bytes. */
+/** Size of a row without its answer, in bytes. */
 const ROW_BYTES = 512;
-/** How many answers one addition drops at a time: the lock is held meanwhile. */
+/** Maximum number of answers that one addition evicts: it holds the write lock while it does. */
 const DROPPED_AT_ONCE = 100;
-/** A log of the default size of SQLite's, and not of the largest transaction. In bytes. */
+/** The log file is truncated to this size; otherwise it would keep the size of the largest transaction. In bytes. */
 const LOG_BYTES = 8 * 1024 * 1024;
 
 export class AnswerFile {
@@ -40,7 +40,7 @@ export class AnswerFile {
     this.#database = database;
   }
 
-  /** Opens the file, or makes one. One of ours that is damaged is made anew: it holds nothing that cannot be asked again. */
+  /** Opens the file or creates it. A damaged cache file is recreated: its answers can be requested again. */
   static open(path: string): AnswerFile {
     try {
       return new AnswerFile(openTables(path));
@@ -54,21 +54,21 @@ export class AnswerFile {
     this.#database.close();
   }
 
-  /** Removes the file if that is what an error says of it, and closes it. */
+  /** Removes and closes the file if the error reports damage. */
   discardIfDamaged(error: unknown): boolean {
     if (!isDamage(error) && !hasLostTable(error)) return false;
     this.close();
     return remove(this.#database.name);
   }
 
-  /** An answer that is younger than `ttlMs`. One that is not as it was written is dropped. */
+  /** Finds an answer younger than `ttlMs`. An answer with a wrong checksum is dropped. */
   find({ id, model }: AnswerPlace, ttlMs: number, nowMs: number): CachedAnswer | undefined {
     const row = this.#database
       .prepare('SELECT stored_at_ms, facts, body, end, sum FROM answers WHERE id = ? AND model = ?')
       .get(id, model) as AnswerRow | undefined;
     if (row === undefined) return undefined;
     const ageMs = nowMs - row.stored_at_ms;
-    // A clock that was ahead must not make an answer last longer.
+    // An entry from the future: the clock was ahead when it was stored. It must not live longer than its TTL.
     if (ageMs < 0 || ageMs >= ttlMs) return undefined;
     if (!sumOf(id, model, row).equals(row.sum)) {
       immediately(this.#database, () => this.#drop(id));
@@ -84,7 +84,7 @@ export class AnswerFile {
     };
   }
 
-  /** Keeps an answer, and drops the oldest of its model until all of them fit. */
+  /** Stores an answer, and evicts the oldest answers of its model until all fit. */
   add(
     { id, model }: AnswerPlace,
     answer: CachedAnswer,
@@ -120,7 +120,7 @@ export class AnswerFile {
     );
   }
 
-  /** What was saved on the days from one to another, both included. */
+  /** The savings of a range of days, inclusive. */
   savings(fromDay: string, toDay: string): SavedRow[] {
     const rows = this.#database
       .prepare(
@@ -182,7 +182,7 @@ export class AnswerFile {
   }
 }
 
-/** What the gateway with this file has saved. */
+/** The savings recorded in a gateway's cache file. */
 export function readSavings(path: string, fromDay: string, toDay: string): SavedRow[] {
   const file = AnswerFile.open(path);
   try {
@@ -209,7 +209,7 @@ interface Dropped {
   readonly bytes: number;
 }
 
-/** Over the lengths of its parts, too: what belongs to one must not pass for the other. */
+/** The hash includes the lengths of the parts, so that bytes cannot shift from one part to the next. */
 function sumOf(id: string, model: string, { stored_at_ms: at, facts, body, end }: Omit<AnswerRow, 'sum'>): Buffer {
   const head = JSON.stringify([id, model, at, facts, body.length, end?.length ?? null]);
   const hash = createHash('sha256').update(head).update(body);
@@ -227,7 +227,7 @@ function openTables(path: string): Sqlite {
       const isEmpty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
       if (!isEmpty && id !== ANSWERS_ID) throw new Error(`${path} is not a file of cached answers`);
       database.pragma('journal_mode = WAL');
-      // A power cut may take the last answers, and leaves the file whole.
+      // A power failure may lose the latest answers but does not damage the file.
       database.pragma('synchronous = NORMAL');
       database.pragma(`journal_size_limit = ${LOG_BYTES}`);
     });
@@ -244,14 +244,14 @@ function openTables(path: string): Sqlite {
   }
 }
 
-/** False for a file that is not of answers, which is left as it is. */
+/** Returns false, and leaves the file unchanged, if it is not a cache file. */
 function remove(path: string): boolean {
   if (!isOwnFile(path, ANSWERS_ID)) return false;
   for (const suffix of ['', ...COMPANIONS]) rmSync(path + suffix, { force: true });
   return true;
 }
 
-/** Of a file that was opened: its table is there, unless the page that says so is damaged. */
+/** SQLite reports a missing table in an open file. The table existed, so the page with the schema is damaged. */
 function hasLostTable(error: unknown): boolean {
   return (error as { code?: string }).code === 'SQLITE_ERROR';
 }

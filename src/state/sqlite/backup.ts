@@ -1,4 +1,4 @@
-/** A copy of a state file as of one moment, made while a gateway may be writing to it. */
+/** Copies a state file as of one moment, while a gateway may be writing to it. */
 import { existsSync, linkSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../core/errors.ts';
@@ -10,12 +10,12 @@ import { createExclusively } from './private-files.ts';
 import { isDamage } from './storage-errors.ts';
 import { removeFiles } from './whole-files.ts';
 
-/** Pages of 4 KB between two looks at the signal. With 100, SQLite's own overhead triples the time. */
+/** Number of 4 KB pages between two checks of the signal. With 100, SQLite's own overhead triples the time. */
 const STEP_PAGES = 1_024;
 
 /**
- * Copies a state file to `file`, which must not exist, and returns its size in bytes. Rejects with a
- * UserError; then nothing is left behind.
+ * Copies a state file to `file`, which must not exist, and returns its size in bytes. Rejects with a UserError, after
+ * removing partial copies.
  */
 export async function backUp(path: string, file: string, options: CopyOptions): Promise<number> {
   if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to back up`);
@@ -49,8 +49,8 @@ function makeDraft(file: string): string {
 }
 
 /**
- * Within a read transaction, which sees one moment: otherwise SQLite begins anew after every commit of
- * another process, and under a gateway with traffic never comes to an end.
+ * Copies within a read transaction, which sees a single snapshot. Without it, SQLite restarts the backup after every
+ * commit of another process, and would never finish under a gateway with traffic.
  */
 async function copyPages(path: string, draft: string, { onProgress, signal }: CopyOptions): Promise<void> {
   refuseWithoutIndex(path);
@@ -76,19 +76,19 @@ function refuseExisting(file: string): void {
   if (existsSync(file)) throw new UserError(`${file} already exists; name a file that does not`);
 }
 
-/** Never takes the place of a file, also not of one that was made a moment ago. */
+/** Never overwrites a file, even one created a moment ago. */
 function giveName(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch {
     refuseExisting(file);
-    // Not every file system has hard links.
+    // Fallback for file systems without hard links.
     createExclusively(file);
     renameSync(draft, file);
   }
 }
 
-/** Removes drafts of backups to the same file whose process was killed. */
+/** Removes drafts of backups to the same file whose process is dead. */
 function removeAbandoned(file: string): void {
   const prefix = `${basename(file)}.partial-`;
   for (const name of readdirSync(dirname(file))) {

@@ -1,4 +1,4 @@
-/** The operator's book in a state file: its operations, carried out at once. */
+/** The operator's book for a state file; operations run synchronously. */
 import { type BookAtOnce, openBookAtOnce } from '../book.ts';
 import type { Dialect, Operation, Values } from '../operation.ts';
 import type { Row } from '../rows.ts';
@@ -18,7 +18,7 @@ export const DIALECT: Dialect = {
   isAnyOf: (column, parameter) => `${column} IN (SELECT value FROM json_each(${parameter}))`,
 };
 
-/** More than the ledger ever asks; commands and the dashboard put some together. */
+/** More statements than the ledger uses; the CLI and the TUI build some dynamically. */
 const MOST_STATEMENTS = 100;
 const STATEMENTS = new WeakMap<Sqlite, Map<string, Statement>>();
 
@@ -40,7 +40,7 @@ export function carryOut<T>(database: Sqlite, operation: Operation<T>): T {
   return step.value;
 }
 
-/** Numbers are given as integers, so that SQLite divides them as such. */
+/** Binds numbers as integers, so that SQLite uses integer division. */
 function rowsOf(database: Sqlite, text: string, values: Values): Row[] {
   const statement = preparedFor(database, text);
   const parameters = Object.fromEntries(values.map((value, index) => [index + 1, parameterOf(value)]));
@@ -49,7 +49,10 @@ function rowsOf(database: Sqlite, text: string, values: Values): Row[] {
   return [];
 }
 
-/** The ledger asks for an end user's limits with each that it has not in memory: to prepare that takes longer than to read it. */
+/**
+ * Caches prepared statements: the ledger reads an end user's limits whenever they are not in memory, and preparing takes
+ * longer than reading.
+ */
 function preparedFor(database: Sqlite, text: string): Statement {
   const prepared = STATEMENTS.get(database) ?? new Map<string, Statement>();
   STATEMENTS.set(database, prepared);

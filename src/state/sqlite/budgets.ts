@@ -1,4 +1,4 @@
-/** The tables of budgets: who has which, what is spent of them, and the sums of sliding windows. */
+/** The tables of budgets: the budgets of each level, their spend, and the sums of sliding windows. */
 import { MOST_STEPS, stepOf } from '../../core/budgets.ts';
 import { CLOCK_STEP_MS, DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -9,19 +9,19 @@ import { bookedMonths } from '../sql.ts';
 import { carryOut } from './book.ts';
 import type { Sqlite, Statement } from './database.ts';
 
-/** All months that have sums, one by one: the sums are sorted by month first. */
+/** Visits each month with sums separately, because the primary key begins with the month. */
 const CHARGED_EVER = `WITH RECURSIVE months (month) AS (
     SELECT min(month) FROM usage_months
     UNION ALL SELECT (SELECT min(u.month) FROM usage_months u WHERE u.month > m.month) FROM months m WHERE m.month IS NOT NULL
   )
   SELECT coalesce(sum(u.cost_nanos), 0) FROM months m JOIN usage_months u ON u.month = m.month AND u.key_id = ?`;
 
-/** Reads what was charged, as it is stored. */
+/** Reads stored charges. */
 export class BudgetReader {
   readonly #month: Statement;
   readonly #day: Statement;
   readonly #ever: Statement;
-  /** What is booked to a level by others. */
+  /** Charges in the sums by level: for a key, the charges of its child keys. */
   readonly #bookedMonth: Statement;
   readonly #userMonth: Statement;
   readonly #bookedDays: Statement;
@@ -41,14 +41,14 @@ export class BudgetReader {
     this.#steps = figure('SELECT at_ms, cost_nanos FROM budget_steps WHERE key_id = ? AND window_s = ?');
   }
 
-  /** What a level was charged for the requests of a month that is not old. */
+  /** The charges of a level in a recent month. Old months of end users are not included. */
   chargedInMonth(levelId: string, month: string): Nanos {
     if (isUserId(levelId)) return this.#userMonth.get(levelId, month) as bigint;
     const booked = this.#bookedMonth.get(levelId, month) as bigint;
     return isKeyId(levelId) ? booked + (this.#month.get(month, levelId) as bigint) : booked;
   }
 
-  /** What a level was charged for the requests of whole days, of which there are few. */
+  /** The charges of a level on whole days; meant for a few days. */
   chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos {
     let nanos = this.#bookedDays.get(levelId, utcDay(fromMs), utcDay(toMs)) as bigint;
     if (!isKeyId(levelId)) return nanos;
@@ -56,13 +56,13 @@ export class BudgetReader {
     return nanos;
   }
 
-  /** What a level was ever charged. */
+  /** The total charges of a level. */
   chargedEver(levelId: string): Nanos {
     const booked = this.#bookedEver.get({ level: levelId }) as bigint;
     return isKeyId(levelId) ? booked + (this.#ever.get(levelId) as bigint) : booked;
   }
 
-  /** The steps of a sliding window, some of which may have left it. */
+  /** The steps of a sliding window. Some may be older than the window. */
   steps(levelId: string, windowS: number): Step[] {
     const rows = this.#steps.all(levelId, windowS) as { at_ms: bigint; cost_nanos: bigint }[];
     return rows.map(({ at_ms: atMs, cost_nanos: nanos }) => [Number(atMs), nanos]);
@@ -70,8 +70,8 @@ export class BudgetReader {
 }
 
 /**
- * Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed
- * the last of those times, the journal does not prove these windows. The caller holds the lock.
+ * Moves future entries of sliding windows to the current time, after a clock that was ahead was set back. Until the clock
+ * passes the last of those times, the journal cannot prove these windows. The caller holds the lock.
  */
 export function countFutureNow(database: Sqlite, wallMs: number): void {
   const future = database
@@ -93,7 +93,7 @@ export function countFutureNow(database: Sqlite, wallMs: number): void {
   }
 }
 
-/** Whether the journal has requests that end in the future, by more than a clock that runs true can explain. */
+/** Whether the journal contains requests that end in the future, by more than normal clock steps explain. */
 export function hasFuture(database: Sqlite, wallMs: number): boolean {
   return carryOut(database, latestEndMs(wallMs)) > wallMs + CLOCK_STEP_MS;
 }
@@ -105,26 +105,29 @@ function stepAdder(database: Sqlite): Statement {
   );
 }
 
-/** A sliding window of a level, and the newest step that was written of it. */
+/** A sliding window of a level, and its newest written step. */
 interface Window {
   readonly windowS: number;
   newestMs: number;
 }
 
 const NO_WINDOWS: readonly Window[] = [];
-/** The levels of which it is kept whether they have windows. When there are more, all are looked up again. */
+/** Maximum number of levels in the cache of windows. Beyond it the cache is cleared. */
 const MOST_LEVELS = 100_000;
 
-/** Adds up what a batch of settled requests changes in sliding windows, and writes it once per batch. */
+/** Adds up the window changes of a batch of settled requests, and writes them once per batch. */
 export class StepWriter {
   readonly #isAnyWindow: Statement;
   readonly #windowsOf: Statement;
   readonly #add: Statement;
   readonly #drop: Statement;
-  /** Known until another process commits, as the next. Without any nothing is looked up of millions of end users. */
+  /**
+   * Cached until another process commits, like `#windows`. While no window exists, end users, of which there may be
+   * millions, need no lookup.
+   */
   #hasWindows: boolean | undefined;
   readonly #windows = new Map<string, readonly Window[]>();
-  /** Not written yet: by window of a key, and by step. */
+  /** Unwritten charges, by level and window, then by step. */
   readonly #pending = new Map<string, { levelId: string; window: Window; steps: Map<number, Nanos> }>();
 
   constructor(database: Sqlite) {
@@ -139,7 +142,7 @@ export class StepWriter {
     );
   }
 
-  /** Counts the cost of a request that was settled then. */
+  /** Adds the cost of a settled request. */
   add(levelId: string, settledAtMs: number, costNanos: Nanos): void {
     const windows = this.#windowsFor(levelId);
     if (windows.length === 0 || costNanos === 0n) return;
@@ -152,12 +155,12 @@ export class StepWriter {
     }
   }
 
-  /** What is not written yet of a window. */
+  /** The unwritten charges of a window. */
   pending(levelId: string, windowS: number): Iterable<Step> {
     return this.#pending.get(`${levelId} ${windowS}`)?.steps ?? [];
   }
 
-  /** Writes everything that was added, and drops the oldest. Belongs in the transaction that writes the requests. */
+  /** Writes all added charges and drops expired steps. Must run in the transaction that writes the requests. */
   write(): void {
     for (const { levelId, window, steps } of this.#pending.values()) {
       const { windowS } = window;
@@ -171,12 +174,12 @@ export class StepWriter {
     this.forget();
   }
 
-  /** Discards what was added: the transaction was rolled back, and the requests with it. */
+  /** Discards the added charges after a rollback. */
   forget(): void {
     this.#pending.clear();
   }
 
-  /** Another process has committed: keys may have other budgets now. */
+  /** Clears the cache: another process has committed, and may have changed budgets. */
   forgetWindows(): void {
     this.#hasWindows = undefined;
     this.#windows.clear();
@@ -188,7 +191,7 @@ export class StepWriter {
     let windows = this.#windows.get(levelId);
     if (windows === undefined) {
       if (this.#windows.size >= MOST_LEVELS) this.#windows.clear();
-      // An end user has those of all as well.
+      // An end user also has the windows set for all end users.
       const found = this.#windowsOf.all(levelId, ofAllUsers(levelId)) as number[];
       windows = found.length === 0 ? NO_WINDOWS : found.map((windowS) => ({ windowS, newestMs: 0 }));
       this.#windows.set(levelId, windows);

@@ -1,16 +1,16 @@
-/** The thread that copies SQLite's log into the file, beside the ledger's. */
+/** The checkpoint thread: copies SQLite's log into the file, concurrently with the ledger's thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Port } from '../../core/port.ts';
 import { LOG_BYTES, openOwn, type Sqlite, writeNothing } from './database.ts';
 import { LogBound } from './log-bound.ts';
 
-/** What the thread serves. All reject if the file cannot be opened or written. */
+/** The calls that the thread serves. All reject if the file cannot be opened or written. */
 export interface CheckpointCalls {
-  /** Copies what no reader needs, beside readers and writers. */
+  /** Runs a passive checkpoint, which blocks neither readers nor writers. */
   copy(): Promise<void>;
   /**
-   * Copies the rest, so that the log begins anew. Nobody may write meanwhile. Waits for readers only once the log is large,
-   * for six seconds at most.
+   * Copies the rest of the log and restarts it. There must be no writer during the call. Waits for readers only if the log
+   * is large, up to six seconds.
    */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -21,9 +21,9 @@ function main(parent: MessagePort, path: string): void {
   const open = () => {
     if (opened !== undefined) return opened;
     const database = openOwn(path);
-    // What was copied is synced, and the log before it; commits of this connection are not.
+    // A checkpoint syncs the log and then the file. Commits of this connection need no sync.
     database.pragma('synchronous = NORMAL');
-    // Whoever begins a log anew truncates it, by a limit of its own.
+    // The connection that restarts the log truncates it to its own limit.
     database.pragma(`journal_size_limit = ${LOG_BYTES}`);
     opened = { database, bound: new LogBound(database) };
     return opened;
@@ -36,7 +36,7 @@ function main(parent: MessagePort, path: string): void {
       const { database, bound } = open();
       const [done] = database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
       if (done?.busy !== 0) return bound.keep();
-      // The first commit of a new log syncs its head: not one that requests wait for.
+      // The first commit of a new log syncs its header. Do it here, so that no request waits for it.
       writeNothing(database);
     },
     close: async () => void opened?.database.close(),

@@ -1,6 +1,6 @@
 /**
- * Has SQLite's log copied into the file by a thread of its own, since that waits for the disk: the ledger's thread may serve
- * requests as well. The thread lives for as long as there is much to copy.
+ * Schedules checkpoints on a separate thread: they wait for the disk, and the ledger's thread may also serve requests. The
+ * thread exits when idle.
  */
 import type { Worker } from 'node:worker_threads';
 import { Port } from '../../core/port.ts';
@@ -8,17 +8,17 @@ import { startThread } from '../../core/threads.ts';
 import type { CheckpointCalls } from './checkpoint-thread.ts';
 import type { Sqlite, Statement } from './database.ts';
 
-/** So many frames of the log, of 4 KB each, are copied at a time. */
+/** Number of 4 KB log frames per copy. */
 const COPY_FRAMES = 2_000;
-/** From this length on the log begins anew. */
+/** The log restarts at this length. */
 const RESTART_FRAMES = 4_000;
-/** A log of a gigabyte must begin anew, however much of it readers keep from being copied. */
+/** At one gigabyte the log must restart, even if readers still block most of the copy. */
 const LARGE_FRAMES = 262_144;
-/** How long the thread waits for more to copy. */
+/** Idle time after which the thread ends. */
 const IDLE_MS = 30_000;
-/** Between attempts that fail, as on a full disk: each takes a new thread. */
+/** Delay after a failed attempt, such as on a full disk: each attempt starts a new thread. */
 const RETRY_MS = 1_000;
-/** All that it holds are SQLite's pages, which are not in V8's heap. */
+/** SQLite's pages are outside V8's heap, so the thread needs little of it. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 32 };
 
 interface CopyingThread {
@@ -27,7 +27,7 @@ interface CopyingThread {
 }
 
 interface Log {
-  /** Frames in the log, and how many of them are in the file. */
+  /** Number of frames in the log, and number of frames copied into the file. */
   readonly log: number;
   readonly checkpointed: number;
 }
@@ -36,12 +36,12 @@ export class Checkpoints {
   readonly #database: Sqlite;
   readonly #log: Statement;
   #thread: CopyingThread | undefined;
-  /** Undefined while nothing is copied. */
+  /** The running checkpoint; undefined if idle. */
   #copying: Promise<void> | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** From now on the commits of this connection copy nothing. */
+  /** Disables automatic checkpoints on this connection. */
   constructor(database: Sqlite) {
     this.#database = database;
     database.pragma('wal_autocheckpoint = 0');
@@ -49,8 +49,8 @@ export class Checkpoints {
   }
 
   /**
-   * To be called between transactions. Where it returns a promise, the log is about to begin anew, and no transaction may
-   * begin before that resolves: after a few syncs, or at the worst after six seconds.
+   * Call it between transactions. If it returns a promise, the log is about to restart, and no transaction may begin
+   * before the promise resolves: after a few syncs, or after six seconds at most.
    */
   keep(): Promise<void> | undefined {
     if (this.#copying !== undefined || performance.now() - this.#failedAtMs < RETRY_MS) return undefined;
@@ -60,13 +60,13 @@ export class Checkpoints {
     return undefined;
   }
 
-  /** Ends the thread, after what it is doing. */
+  /** Ends the thread after its current call. */
   async close(): Promise<void> {
     await this.#copying;
     await this.#end();
   }
 
-  /** What fails is tried again later; that the file cannot be written, the ledger finds by itself. */
+  /** Failures are retried later. The ledger detects an unwritable file on its next write. */
   #have(call: 'copy' | 'restart'): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#copying = this.#tell(call)
@@ -82,16 +82,16 @@ export class Checkpoints {
     return this.#copying;
   }
 
-  /** Where the thread cannot start, the log would grow for ever. Waits for the disk. */
+  /** If the thread cannot start, the log would grow without bound, so this thread copies it. Blocks on the disk. */
   #copyHere(): void {
     try {
       this.#database.pragma('wal_checkpoint(PASSIVE)');
     } catch {
-      // The ledger finds by itself that the file cannot be written.
+      // The ledger detects an unwritable file on its next write.
     }
   }
 
-  /** The process does not end before the thread has answered. */
+  /** Keeps the process alive until the thread has answered. */
   async #tell(call: keyof CheckpointCalls): Promise<void> {
     this.#thread ??= this.#start();
     const { worker, port } = this.#thread;

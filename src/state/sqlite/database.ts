@@ -1,4 +1,4 @@
-/** The SQLite database: how it is opened, checked, migrated and locked for a transaction. */
+/** Opens, checks and migrates the SQLite database, and runs transactions. */
 
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
@@ -12,17 +12,11 @@ import { explained, isBusy } from './storage-errors.ts';
 export type Sqlite = Database.Database;
 export type Statement = Database.Statement<unknown[]>;
 
-/**
- * In older versions, two connections that write or checkpoint at the same time can corrupt a WAL
- * database.
- */
+/** Older versions can corrupt a WAL database if two connections write or checkpoint at the same time. */
 const SAFE_VERSION = [3, 51, 3] as const;
-/**
- * The pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger
- * starves a command.
- */
+/** Pause between two attempts at the lock. SQLite's own pauses are so long that a busy ledger starves a command. */
 const RETRY_MS = 0.3;
-/** How long a command waits for the lock before it fails. */
+/** Maximum time a command waits for the lock. */
 const LOCK_WAIT_MS = 5_000;
 /** The log is truncated to this length when it restarts, after a long reader has made it grow. */
 export const LOG_BYTES = 64 * 1024 * 1024;
@@ -34,8 +28,8 @@ export const LOG_BYTES = 64 * 1024 * 1024;
 const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, crash: 1 };
 
 /**
- * Opens the state file, creating it if there is none, and migrates its tables. Throws a UserError, or what
- * `beforeMigrating` throws, which is called if the file has tables of an earlier version.
+ * Opens the state file, creates it if it is missing, and migrates its tables. Throws a UserError. Calls `beforeMigrating`
+ * if the tables have an earlier version; errors of that call abort the migration.
  */
 export function openDatabase(
   path: string,
@@ -47,7 +41,7 @@ export function openDatabase(
   let database: Sqlite | undefined;
   try {
     database = openOwn(path);
-    // The header of a file that was never checkpointed does not say yet that the file is ours.
+    // Before its first checkpoint, the file has no application id in its header, so `isOwnFile` cannot recognize it.
     makePrivate(path);
     prepareDatabase(database, path, durability, beforeMigrating);
     return { database, created };
@@ -57,10 +51,7 @@ export function openDatabase(
   }
 }
 
-/**
- * Opens a state file of any version, and leaves its tables as they are. Throws a UserError, also if
- * there is no file.
- */
+/** Opens a state file of any version without migrating it. Throws a UserError, also if the file does not exist. */
 export function openAsItIs(path: string): Sqlite {
   try {
     if (isOwnFile(path)) makePrivate(path);
@@ -70,7 +61,7 @@ export function openAsItIs(path: string): Sqlite {
   }
 }
 
-/** Opens a file that exists, and refuses that of another program. */
+/** Opens an existing file; refuses files of other programs. */
 export function openOwn(path: string): Sqlite {
   const identity = identityOf(path);
   // No busy handler: `withRetry` waits, in short steps.
@@ -78,7 +69,7 @@ export function openOwn(path: string): Sqlite {
   try {
     // This check comes first, so that a wrong path does not change another program's file.
     withRetry(() => refuseForeign(database, path));
-    // The check may have waited for a restore. What is written now would go to the file that was replaced.
+    // The check may have waited for a restore. Writes would then go to the replaced file.
     if (identityOf(path) === identity) return database;
     throw new StateFileError(`another file has replaced ${path} just now: try again`);
   } catch (error) {
@@ -94,7 +85,7 @@ export function openEmptyDatabase(): Sqlite {
   return database;
 }
 
-/** Throws a UserError unless the file is one of ours, or empty. */
+/** Throws a UserError unless the file is empty or belongs to this program. */
 export function refuseForeign(database: Sqlite, path: string): void {
   if (!hasTables(database) || database.pragma('application_id', { simple: true }) === APPLICATION_ID) return;
   throw new UserError(`${path} belongs to another program; set \`state:\` in the config to another file`);
@@ -105,8 +96,7 @@ function hasTables(database: Sqlite): boolean {
 }
 
 function prepareDatabase(database: Sqlite, path: string, durability: Durability, beforeMigrating = () => {}): void {
-  // Even this reads the file's header, which is locked while another process opens or closes the
-  // file.
+  // Even this statement reads the header of the file, which is locked while another process opens or closes the file.
   const version = withRetry(() => database.prepare('SELECT sqlite_version()').pluck().get() as string);
   if (isOlder(version, SAFE_VERSION)) {
     throw new UserError(
@@ -115,20 +105,16 @@ function prepareDatabase(database: Sqlite, path: string, durability: Durability,
   }
   withRetry(() => {
     database.pragma('journal_mode = WAL');
-    // better-sqlite3's default for WAL is NORMAL, with which a power cut can lose the last commits.
+    // better-sqlite3's default for WAL is NORMAL, which can lose the last commits in a power failure.
     database.pragma(`synchronous = ${SYNCHRONOUS[durability]}`);
-    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its
-    // commits, not 0.21.
+    // A checkpoint every 16 MB of log instead of every 4 MB: a lone request waits 0.17 ms for its commits, not 0.21.
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma(`journal_size_limit = ${LOG_BYTES}`);
   });
   immediately(database, () => migrate(database, path, beforeMigrating));
 }
 
-/**
- * Commits a write that changes nothing, to find out whether the file can be written. Throws what
- * SQLite throws.
- */
+/** Commits a write without any change, to test whether the file is writable. Throws SQLite's error. */
 export function writeNothing(database: Sqlite, lockWaitMs?: number): void {
   const write = () => {
     assertKnownVersion(database);
@@ -160,7 +146,7 @@ function isOlder(version: string, than: readonly number[]): boolean {
   return false;
 }
 
-/** The version of the tables; 0 in an empty file. */
+/** The schema version; 0 in an empty file. */
 export function versionOf(database: Sqlite): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
@@ -174,7 +160,7 @@ export function assertKnownVersion(database: Sqlite): void {
   throw new StateFileError('a newer inf-gw has migrated the state file: restart this one with that version');
 }
 
-/** Throws a UserError unless the tables of a state file are those of this version of the program. */
+/** Throws a UserError unless the tables of a state file have the schema version of this program. */
 export function assertMigrated(path: string): void {
   const database = openAsItIs(path);
   try {
@@ -257,7 +243,7 @@ export function immediately<T>(database: Sqlite, work: () => T, lockWaitMs = LOC
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
-/** Runs `work` until no other connection is in its way, for `waitMs` milliseconds at most. */
+/** Retries `work` while another connection holds a lock, for `waitMs` milliseconds at most. */
 export function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
   const deadline = performance.now() + waitMs;
   while (true) {
@@ -270,7 +256,7 @@ export function withRetry<T>(work: () => T, waitMs = LOCK_WAIT_MS): T {
   }
 }
 
-/** A number that changes whenever another connection has committed. */
+/** A number that changes with every commit of another connection. */
 export function dataVersion(database: Sqlite): number {
   return housekeepingOf(database).dataVersion.get() as number;
 }

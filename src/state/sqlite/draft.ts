@@ -1,6 +1,6 @@
 /**
- * Drafts: copies of a state that are made beside their final place, private from the first byte, and
- * given their name only when they are whole.
+ * Drafts: copies of a state that are written next to their final path, private from the first byte, and renamed when
+ * complete.
  */
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
@@ -9,17 +9,17 @@ import { openDatabase, refuseUnknown, type Sqlite, versionOf } from './database.
 import { APPLICATION_ID } from './private-files.ts';
 import { explained, isDamage } from './storage-errors.ts';
 
-/** How a copy is made, for both directions. */
+/** Options of a backup or a restore. */
 export interface CopyOptions {
   /** Rejects with a UserError if an audit of the draft finds a difference. */
   readonly verify: (draft: string) => Promise<void>;
-  /** Called with the number of pages copied so far, and the number of all. */
+  /** Called with the number of pages copied and the total. */
   readonly onProgress: (copied: number, of: number) => void;
-  /** Aborted with a UserError: nothing is left behind. */
+  /** Aborted with a UserError. The draft is removed. */
   readonly signal: AbortSignal;
 }
 
-/** What to do about a file that cannot be written or read, by the code of the error. */
+/** The next step for a file that cannot be read or written, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space and try again',
   EDQUOT: 'the quota of this user is used up; free some space and try again',
@@ -32,8 +32,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Brings the tables of a complete draft up to date, and makes it one file without a log. `from`: what
- * it is a copy of. Throws a UserError if that is no state of this program, or of a newer one.
+ * Migrates a complete draft and merges its log into the file. `from` is the path of the original. Throws a UserError if
+ * the draft is not a state of this program, or has a newer version.
  */
 export function settleDraft(draft: string, from: string): void {
   let database: Sqlite | undefined;
@@ -54,7 +54,7 @@ export function settleDraft(draft: string, from: string): void {
   }
 }
 
-/** An error of a file system, or of SQLite, as a UserError that names the file. Any other is returned unchanged. */
+/** Converts an error of the file system or of SQLite to a UserError that names the file. Returns other errors unchanged. */
 export function explainedCopy(error: unknown, path: string): unknown {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return explained(error, path);

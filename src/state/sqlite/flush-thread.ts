@@ -1,4 +1,4 @@
-/** The thread that syncs SQLite's log, whenever the number of a wanted sync is ahead of the last one. */
+/** The flush thread: syncs SQLite's log whenever the number of the wanted sync is ahead of the last one. */
 import { fdatasyncSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
@@ -6,11 +6,11 @@ import { workerData } from 'node:worker_threads';
 export const CELLS = {
   /** 1 once the thread runs. */
   ready: 0,
-  /** The number of the last sync that is wanted, which the ledger's thread counts up. Wraps around. */
+  /** Number of the last requested sync, incremented by the ledger's thread. Wraps around. */
   wanted: 1,
-  /** The number of the last sync that has ended: it began after that number was wanted. */
+  /** Number of the last finished sync, which began after that request. */
   done: 2,
-  /** The error of the first sync that failed; 0 if none has since the ledger's thread set it to 0. */
+  /** Error of the first failed sync since the ledger's thread last reset it; 0 without a failure. */
   errno: 3,
 } as const;
 
@@ -29,7 +29,7 @@ function serve({ cells, descriptor }: FlushStart): never {
     try {
       fdatasyncSync(descriptor);
     } catch (error) {
-      // The system reports an error once. A later sync that succeeds must not hide it.
+      // The system reports an error once. A later successful sync must not hide it.
       Atomics.compareExchange(cells, CELLS.errno, 0, (error as NodeJS.ErrnoException).errno ?? -1);
     }
     Atomics.store(cells, CELLS.done, done);

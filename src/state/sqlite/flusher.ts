@@ -1,13 +1,13 @@
 /**
- * Syncs in a thread of their own. At load this costs half as much as libuv's pool: the next sync begins without a wake-up if it
- * was wanted before the last one has ended, and the ledger's thread reads in shared memory how far the syncs are, once in each
- * turn of its event loop. Only before that loop would be idle, it asks to be woken.
+ * Syncs the log in a dedicated thread. Under load this costs half as much as libuv's thread pool: a sync requested during
+ * the last one begins without a wake-up, and the ledger's thread reads the progress from shared memory once per turn of
+ * its event loop. It asks to be woken only when that loop would become idle.
  */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../core/threads.ts';
 import { CELLS, type FlushStart } from './flush-thread.ts';
 
-/** The thread allocates next to nothing. */
+/** The thread hardly allocates. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
 
 export class Flusher {
@@ -20,7 +20,7 @@ export class Flusher {
     const workerData: FlushStart = { cells: this.#cells, descriptor };
     this.#worker = startThread('state/sqlite/flush-thread', { workerData, resourceLimits: RESOURCE_LIMITS });
     this.#worker.unref();
-    // The exit follows.
+    // The exit handler runs next.
     this.#worker.on('error', () => {});
     this.#worker.on('exit', () => {
       this.#hasEnded = true;
@@ -33,7 +33,7 @@ export class Flusher {
     return !this.#hasEnded && Atomics.load(this.#cells, CELLS.ready) === 1;
   }
 
-  /** Has a sync begin now, or as soon as the running one ends. Returns its number. */
+  /** Requests a sync, which begins now or as soon as the running one ends. Returns its number. */
   want(): number {
     this.#wanted = (this.#wanted + 1) | 0;
     Atomics.store(this.#cells, CELLS.wanted, this.#wanted);
@@ -41,7 +41,10 @@ export class Flusher {
     return this.#wanted;
   }
 
-  /** Resolves with the error number of the syncs so far, or 0, once that sync has ended; with undefined if the thread has died. */
+  /**
+   * Waits for a sync to end. Resolves with the first error number since the last `forgive`, or 0; with undefined if the
+   * thread has died.
+   */
   async ended(number: number): Promise<number | undefined> {
     this.#worker.ref();
     try {
@@ -59,32 +62,32 @@ export class Flusher {
     }
   }
 
-  /** The data of the failed syncs was written again. */
+  /** Resets the error, after the data of the failed syncs was rewritten. */
   forgive(): void {
     Atomics.store(this.#cells, CELLS.errno, 0);
   }
 
-  /** Ends the thread, after the running sync. */
+  /** Ends the thread after the running sync. */
   async close(): Promise<void> {
     await this.#worker.terminate();
   }
 
   #isDone(number: number): boolean {
-    // The difference of two numbers that wrap around.
+    // The difference is correct for numbers that wrap around.
     return ((Atomics.load(this.#cells, CELLS.done) - number) | 0) >= 0;
   }
 
-  /** Resolves when the next sync ends, or the thread; at once if that sync has ended. */
+  /** Resolves when the next sync or the thread ends; immediately if the sync `number` has ended. */
   async #wake(number: number): Promise<void> {
     const done = Atomics.load(this.#cells, CELLS.done);
-    // It may have ended since the caller has looked, and then no other sync may come.
+    // The sync may have ended since the caller's check. Without a further sync, no wake-up would follow.
     if (((done - number) | 0) >= 0) return;
     const { async, value } = Atomics.waitAsync(this.#cells, CELLS.done, done);
     if (async) await value;
   }
 }
 
-/** How many events the loop of this thread has handled. Unchanged after a turn, it had nothing to do in that turn. */
+/** Number of events that the loop of this thread has handled. If it is unchanged after a turn, the loop was idle. */
 function eventCount(): number {
   return performance.nodeTiming.uvMetricsInfo.events;
 }

@@ -1,7 +1,4 @@
-/**
- * Holds and the journal: what is written when a request is admitted and when it ends. Callers hold
- * the lock.
- */
+/** Holds and the journal: the writes of admission and settlement. Callers hold the lock. */
 
 import { utcDay } from '../../core/clock.ts';
 import { names, type Value } from '../../core/layout.ts';
@@ -17,7 +14,7 @@ import { HoldLog } from './hold-log.ts';
 import { RowWriter } from './row-writer.ts';
 import { SumWriter } from './sums.ts';
 
-/** What a hold knows where the end of its request does not say it. */
+/** Fields of a hold that fill in for fields missing in the settlement. */
 const [REQUEST_ID, MODEL, PRICE] = [placeOf('request_id'), placeOf('model'), placeOf('price')];
 
 interface RecentRow {
@@ -56,8 +53,8 @@ export class Journal {
   }
 
   /**
-   * Stores the holds that were added since the last call. Ends each transaction that adds some. `open` returns all open holds,
-   * of which there are `openCount`.
+   * Stores the holds added since the last call. Must end each transaction that adds holds. `open` returns all open holds;
+   * `openCount` is their number.
    */
   writeHolds(openCount: number, open: () => readonly HoldRow[]): void {
     this.#holds.write(openCount, open);
@@ -85,46 +82,46 @@ export class Journal {
   }
 
   /**
-   * Charges everything settled since the last call, in days, months and the balance. Ends each
-   * transaction that settles.
+   * Charges all requests settled since the last call to days, months and the balance. Must end each transaction that
+   * settles.
    */
   writeCharges(): void {
     this.#sums.write();
     this.#steps.write();
   }
 
-  /** Discards the holds and charges that are not written: the transaction was rolled back. */
+  /** Discards unwritten holds and charges after a rollback. */
   forget(): void {
     this.#holds.forget();
     this.#sums.forget();
     this.#steps.forget();
   }
 
-  /** Keys may have other budgets now. */
+  /** Clears the cache of budget windows: another process may have changed budgets. */
   forgetBudgets(): void {
     this.#steps.forgetWindows();
   }
 
-  /** What a level was charged in a month, with what is not written yet. */
+  /** The charges of a level in a month, including unwritten ones. */
   chargedInMonth(levelId: string, month: string): Nanos {
     return (
       this.#budgets.chargedInMonth(levelId, month) + this.#sums.pendingCharge(levelId, (sum) => sum.month === month)
     );
   }
 
-  /** What a level was charged for the requests of whole days, with what is not written yet. */
+  /** The charges of a level on whole days, including unwritten ones. */
   chargedOnDays(levelId: string, fromMs: number, toMs: number): Nanos {
     const [from, to] = [utcDay(fromMs), utcDay(toMs)];
     const pending = this.#sums.pendingCharge(levelId, ({ day }) => day >= from && day < to);
     return this.#budgets.chargedOnDays(levelId, fromMs, toMs) + pending;
   }
 
-  /** What a level was ever charged, with what is not written yet. */
+  /** The total charges of a level, including unwritten ones. */
   chargedEver(levelId: string): Nanos {
     return this.#budgets.chargedEver(levelId) + this.#sums.pendingCharge(levelId, () => true);
   }
 
-  /** The steps of a sliding window, with what is not written yet. A step may come twice. */
+  /** The steps of a sliding window, including unwritten ones. A step may appear twice; both parts count. */
   windowSteps(levelId: string, windowS: number): Step[] {
     return [...this.#budgets.steps(levelId, windowS), ...this.#steps.pending(levelId, windowS)];
   }
@@ -140,10 +137,7 @@ export class Journal {
     );
   }
 
-  /**
-   * The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length
-   * does not matter.
-   */
+  /** The requests that ended at `sinceMs` or later. Reads the journal from its end, so its length does not matter. */
   recent(sinceMs: number): RecentEntry[] {
     const rows = this.#database
       .prepare(

@@ -1,14 +1,14 @@
-/** The names of the keys and groups in a state file, for who only suggests them: nothing is made, migrated or waited for. */
+/** Reads the names of keys and groups for shell completion: it creates and migrates no file, and hardly waits for locks. */
 import Database from 'better-sqlite3';
 import { refuseWithoutIndex } from './lock.ts';
 
-/** A checkpoint locks the file for longer, but who presses Tab does not wait for one. */
+/** A checkpoint may lock the file for longer, but completion must be quick. */
 const LOCK_WAIT_MS = 200;
 
-/** Throws a UserError, or whatever SQLite throws. */
+/** Throws a UserError or SQLite's error. */
 export function keyNames(path: string, most: number): string[] {
   refuseWithoutIndex(path);
-  // Not read-only: such a connection leaves the log behind that it has to make.
+  // Not a read-only connection: it would create a log file and leave it behind.
   const database = new Database(path, { fileMustExist: true, timeout: LOCK_WAIT_MS });
   try {
     database.pragma('query_only = on');

@@ -1,6 +1,4 @@
-/**
- * The ledger's store: everything the ledger reads and writes, on one connection to the state file.
- */
+/** The ledger's store: all reads and writes of the ledger, on one connection to the state file. */
 import type { Nanos } from '../../core/money.ts';
 import type { Durability } from '../../core/settings.ts';
 import type { BookAtOnce } from '../book.ts';
@@ -31,35 +29,37 @@ import { StateFile } from './state-file.ts';
 import { explained, isBusy, isDamage } from './storage-errors.ts';
 import { keepingLog } from './whole-files.ts';
 
-/** When it is kept of more keys and groups whether end users are set, that is looked up again, in 2 µs each. */
+/**
+ * Maximum size of the cache of owners with or without end-user settings. Beyond it the cache is cleared; a lookup takes 2
+ * µs.
+ */
 const MOST_OWNERS = 10_000;
 
 /**
- * Where a method takes `lockWaitMs`, it waits for another writer for that many milliseconds at
- * most. Any method may throw a storage error, which {@link LedgerStore.faultOf} recognizes.
+ * With `lockWaitMs`, a method waits for another writer for at most that many milliseconds. Any method may throw a storage
+ * error, which {@link LedgerStore.faultOf} recognizes.
  */
 export class LedgerStore {
   /** Whether opening created the file. */
   readonly created: boolean;
   readonly keys: BookAtOnce['keys'];
   readonly groups: Pick<BookAtOnce['groups'], 'find' | 'findUser'>;
-  /** To be written within a `transaction`. */
+  /** Writes require a `transaction`. */
   readonly journal: Journal;
   readonly #database: Sqlite;
   readonly #refusals: RefusalWriter;
   readonly #idleUsers: IdleUsers;
   readonly #file: StateFile;
   readonly #checkpoints: Checkpoints;
-  /** Undefined where commits need not survive a power cut. */
+  /** Undefined if commits need not survive a power failure. */
   readonly #logSync: LogSync | undefined;
   readonly #balance: Statement;
-  /** Of keys and groups whether an end user has anything of their own. Known until another process commits. */
+  /** Whether any end user of a key or a group has individual settings. Cached until another process commits. */
   readonly #haveSetUsers = new Map<string, boolean>();
   #knownChangeCount: number | undefined;
 
   /**
-   * Opens the file, creating it if there is none. Throws a UserError, also if commits are not as
-   * durable as asked.
+   * Opens the file, and creates it if it is missing. Throws a UserError, also if commits are less durable than configured.
    */
   static open(path: string, durability: Durability): LedgerStore {
     const { database, created } = openDatabase(path, durability);
@@ -73,8 +73,8 @@ export class LedgerStore {
   }
 
   /**
-   * Loads SQLite's native code, so that opening the file later takes less time. Throws a UserError if the file has tables
-   * of another version.
+   * Loads SQLite's native code, so that opening the file later takes less time. Throws a UserError if the tables have
+   * another schema version.
    */
   static load(path: string): void {
     openEmptyDatabase().close();
@@ -100,7 +100,7 @@ export class LedgerStore {
     };
     this.groups = {
       find: groups.find,
-      // To find out that nothing is set for them, as for most, takes a fifth of the time.
+      // Most end users have no settings; the existence check takes a fifth of the time of a full read.
       findUser: (ownerId, name) =>
         mayBeSet(ownerId) && isSet.get(ownerId, storedUser(name)) === 1 ? groups.findUser(ownerId, name) : undefined,
     };
@@ -125,25 +125,26 @@ export class LedgerStore {
     return this.#logSync !== undefined;
   }
 
-  /** Makes all that was committed so far safe from a power cut. Only one flush at a time. */
+  /** Makes all earlier commits safe from a power failure. Only one flush may run at a time. */
   async flush(): Promise<void> {
     await this.#logSync?.sync();
   }
 
-  /** To be called while a flush runs: the next one begins as soon as that ends. */
+  /** Call it while a flush runs: the next one begins as soon as that one ends. */
   prepareFlush(): void {
     this.#logSync?.prepare();
   }
 
-  /** As `flush`, and blocks meanwhile. */
+  /** Like `flush`, but blocks the thread. */
   flushNow(): void {
     this.#logSync?.syncNow();
   }
 
   /**
-   * Runs `work` in one transaction and commits. If `work` throws, nothing is written.
+   * Runs `work` in one transaction and commits; rolls back if `work` throws.
    *
-   * A transaction that admits must end with {@link Journal.writeHolds}, one that settles with {@link Journal.writeCharges}.
+   * A transaction that admits must end with {@link Journal.writeHolds}, one that settles with {@link
+   * Journal.writeCharges}.
    */
   transaction<T>(work: () => T, lockWaitMs?: number): T {
     try {
@@ -156,17 +157,14 @@ export class LedgerStore {
     }
   }
 
-  /**
-   * The balance as stored. Inside a transaction, only charges that `writeCharges` has written
-   * count.
-   */
+  /** The stored balance. Inside a transaction it includes only charges that `writeCharges` has written. */
   balance(): Nanos {
     return this.#balance.get() as bigint;
   }
 
   /**
-   * Where the clock was ahead and came back, counts what was spent meanwhile as spent now. Returns whether anything was.
-   * In a transaction of its own.
+   * Moves spend dated in the future to the current time, after a clock that was ahead was set back. Returns whether there
+   * was any. Runs its own transaction.
    */
   countFutureNow(wallMs: number, lockWaitMs?: number): boolean {
     if (!hasFuture(this.#database, wallMs)) return false;
@@ -176,8 +174,8 @@ export class LedgerStore {
   }
 
   /**
-   * A number that changes whenever another process has committed. Throws a storage error if a newer
-   * version of the program has migrated the tables.
+   * A number that changes with every commit of another process. Throws a storage error if a newer version of the program
+   * has migrated the tables.
    */
   changeCount(): number {
     const count = dataVersion(this.#database);
@@ -190,7 +188,7 @@ export class LedgerStore {
     return count;
   }
 
-  /** Adds counted refusals to those stored, in a transaction of its own. */
+  /** Adds refusals to the stored counts. Runs its own transaction. */
   writeRefusals(refusals: Iterable<RefusalCount>, lockWaitMs?: number): void {
     const write = () => {
       assertKnownVersion(this.#database);
@@ -200,43 +198,41 @@ export class LedgerStore {
   }
 
   /**
-   * Drops the oldest requests that were admitted before `beforeMs`, in one short transaction; the
-   * sums keep what they used. Returns true if there may be more.
+   * Drops the oldest requests admitted before `beforeMs`, in one short transaction. The sums keep their usage. Returns
+   * true if more may remain.
    */
   dropOldRows(beforeMs: number, lockWaitMs?: number): boolean {
     return dropOldRows(this.#database, beforeMs, lockWaitMs);
   }
 
-  /** Drops what no limit of an end user counts any more, in one short transaction. Returns true if there may be more. */
+  /** Drops sums of end users that no limit needs any more, in one short transaction. Returns true if more may remain. */
   dropIdleUsers(wallMs: number, lockWaitMs?: number): boolean {
     return this.#idleUsers.drop(wallMs, lockWaitMs);
   }
 
   /**
-   * Keeps the log from growing without bound. To be called between transactions; where it returns a promise, none may begin
-   * before that resolves.
+   * Bounds the size of the log. Call it between transactions; if it returns a promise, no transaction may begin before
+   * that resolves.
    */
   boundLog(): Promise<void> | undefined {
     return this.#checkpoints.keep();
   }
 
   /**
-   * Throws a storage error if the paths no longer lead to the open files, or if a flush has failed
-   * and its commits are still not safe. Takes 3 µs where nothing changes beside the file.
+   * Throws a storage error if the paths no longer lead to the open files, or if a flush has failed and its commits are
+   * still unsafe. Takes 3 µs while the folder is unchanged.
    */
   assertUsable(): void {
     this.#file.assertInPlace();
     this.#logSync?.repair();
   }
 
-  /** Writes without changing anything. Throws a storage error if that is not possible. */
+  /** Tests whether the file is writable, without a change. Throws a storage error if not. */
   probe(lockWaitMs?: number): void {
     writeNothing(this.#database, lockWaitMs);
   }
 
-  /**
-   * The storage fault behind an error that a method has thrown; undefined for an internal error.
-   */
+  /** The storage fault behind an error thrown by a method; undefined for an internal error. */
   faultOf(error: unknown): StorageFault | undefined {
     const described = explained(error, this.#database.name);
     if (described === error) return undefined;

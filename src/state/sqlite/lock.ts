@@ -1,7 +1,4 @@
-/**
- * The lock of a state file. The operating system releases it when the process ends, however it
- * ends.
- */
+/** The lock of a state file. The operating system releases it at any end of the process. */
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -12,10 +9,10 @@ import { createPrivately, makePartPrivate, ownerBeside } from './private-files.t
 import { explained, isBusy } from './storage-errors.ts';
 import { lockPathOf } from './whole-files.ts';
 
-/** How long to wait for a gateway that hands over, and how often it is tried, in milliseconds. */
+/** Maximum wait for a gateway that hands over, and interval of the attempts, in milliseconds. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 5;
-/** Far longer than a gateway takes to make or remove the log and its index, in milliseconds. */
+/** Upper bound of the time in which a gateway creates or removes the log and its index, in milliseconds. */
 const CHANGE_MS = 500;
 const sleepCell = new Int32Array(new SharedArrayBuffer(4));
 
@@ -45,7 +42,7 @@ export function refuseLocked(path: string): void {
 export function tryLockState(path: string): Lock | undefined {
   const lock = tryLockHandedOver(path);
   if (lock === undefined || !existsSync(takeoverLockPath(path))) return lock;
-  // Between two gateways the state is locked by neither, and still nobody else's.
+  // During the handover of a takeover only the takeover lock is held.
   const takeover = tryLockTakeover(path);
   takeover?.release();
   if (takeover !== undefined) return lock;
@@ -54,8 +51,8 @@ export function tryLockState(path: string): Lock | undefined {
 }
 
 /**
- * For a command. Without the index of its log (`-shm`) a running gateway would not see what the command writes, and would
- * overwrite it. Throws a UserError.
+ * Throws a UserError if the index of the log (`-shm`) is missing: a running gateway would not see the writes of a command,
+ * and would overwrite them.
  */
 export function refuseWithoutIndex(path: string): void {
   const file = resolveLinks(path);
@@ -63,9 +60,9 @@ export function refuseWithoutIndex(path: string): void {
   while (existsSync(`${file}-wal`) && !existsSync(`${file}-shm`)) {
     const lock = tryLockState(file);
     lock?.release();
-    // What a gateway that was killed has left.
+    // The files are leftovers of a killed gateway.
     if (lock !== undefined) return;
-    // SQLite makes and removes the two one after the other.
+    // SQLite creates and removes the two files one after the other.
     if (performance.now() > deadline) {
       throw new UserError(`${file}-shm is gone under the gateway that runs on ${path}: restart the gateway`);
     }
@@ -73,10 +70,7 @@ export function refuseWithoutIndex(path: string): void {
   }
 }
 
-/**
- * Locks a state file for one of the two gateways of a takeover, once the other has released it. Throws
- * a UserError.
- */
+/** Locks a state file for one of the two gateways of a takeover, after the other has released it. Throws a UserError. */
 export async function lockHandedOver(path: string): Promise<Lock> {
   const deadline = performance.now() + WAIT_MS;
   while (true) {
@@ -94,8 +88,8 @@ function tryLockHandedOver(path: string): Lock | undefined {
 }
 
 /**
- * Locks the right to take a state file over from the gateway that runs on it. Returns undefined if
- * another gateway has it. Throws a UserError.
+ * Takes the takeover lock of a state file, which reserves the right to replace its gateway. Returns undefined if another
+ * gateway has it. Throws a UserError.
  */
 export function tryLockTakeover(path: string): Lock | undefined {
   return tryLockFile(takeoverLockPath(path), resolveLinks(path));
@@ -106,11 +100,11 @@ function takeoverLockPath(path: string): string {
 }
 
 /**
- * Locks a file with an exclusive SQLite transaction, which is a lock of the operating system and
- * writes nothing. Returns undefined if another process holds the lock. The file belongs to whom the state belongs to.
+ * Locks a file with an exclusive SQLite transaction, which takes a lock of the operating system and writes no data.
+ * Returns undefined if another process holds the lock. The lock file gets the owner of the state file.
  */
 function tryLockFile(path: string, state: string): Lock | undefined {
-  // Whoever can read a file can lock it.
+  // Read permission is enough to lock a file, so it must be private.
   if (!createPrivately(path, ownerBeside(state))) makePartPrivate(path);
   const database = new Database(path, { timeout: 0 });
   try {

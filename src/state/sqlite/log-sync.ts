@@ -1,6 +1,6 @@
 /**
- * Makes commits safe from a power cut, on the side: syncs SQLite's write-ahead log through a
- * descriptor of its own. SQLite holds no lock on the log, so closing that releases none.
+ * Makes commits safe from a power failure in the background: syncs SQLite's write-ahead log through a separate descriptor.
+ * SQLite holds no lock on the log, so closing the descriptor releases none.
  */
 import { closeSync, constants, fdatasync, fdatasyncSync, openSync } from 'node:fs';
 import { getSystemErrorName } from 'node:util';
@@ -9,40 +9,40 @@ import { Flusher } from './flusher.ts';
 import { StateFileError } from './state-file.ts';
 
 /**
- * Commits no longer sync the log (`synchronous = NORMAL`); SQLite syncs it only before it copies
- * pages from it into the file, and the file before it starts the log anew. So a sync of the log that
- * begins after a commit makes that commit durable, and all before it.
+ * With `synchronous = NORMAL` commits do not sync the log. SQLite syncs the log only before it copies pages into the file,
+ * and the file before it restarts the log. So a sync that begins after a commit makes that commit and all earlier ones
+ * durable.
  */
 export class LogSync {
   readonly #database: Sqlite;
   readonly #log: number;
-  /** Undefined until a commit waits for a running sync: a thread is worth its memory only at load. */
+  /** Undefined until a commit waits for a running sync: the thread's memory is worthwhile only under load. */
   #flusher: Flusher | undefined;
-  /** The sync of the flusher that makes all commits durable; undefined if none was wanted since the last commit. */
+  /** The sync that makes all commits durable; undefined if none was requested since the last commit. */
   #covering: number | undefined;
-  /** Why the last sync failed; undefined once its pages are safe all the same. */
+  /** Error of the last failed sync; undefined once its pages are safe. */
   #failure: StateFileError | undefined;
 
-  /** A commit must have synced the log before, and so its entry in the directory. */
+  /** Requires a commit that synced the log, and with it the log's directory entry. */
   constructor(database: Sqlite) {
     this.#database = database;
     this.#log = openSync(`${database.name}-wal`, constants.O_RDWR | constants.O_NOFOLLOW);
     database.pragma('synchronous = NORMAL');
   }
 
-  /** Must be called after each commit that a sync is to make durable. */
+  /** Must be called after each commit that needs a sync. */
   noteCommit(): void {
     this.#covering = undefined;
   }
 
-  /** Has the next sync begin as soon as the running one ends. The next call of `sync` returns its result. */
+  /** Requests a sync that begins as soon as the running one ends. The next `sync` returns its result. */
   prepare(): void {
     if (this.#failure !== undefined) return;
     this.#flusher ??= new Flusher(this.#log);
     if (this.#flusher.isReady) this.#covering ??= this.#flusher.want();
   }
 
-  /** Syncs all that was committed so far. Rejects with a storage error. */
+  /** Syncs all earlier commits. Rejects with a storage error. */
   async sync(): Promise<void> {
     this.repair();
     if (this.#flusher?.isReady) {
@@ -50,13 +50,13 @@ export class LogSync {
       if (errno === 0) return;
       if (errno !== undefined) throw this.#failed(getSystemErrorName(errno));
     }
-    // By libuv's pool.
+    // Uses libuv's thread pool.
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     fdatasync(this.#log, (error) => (error === null ? resolve() : reject(this.#failed(error.code))));
     await promise;
   }
 
-  /** As `sync`, and blocks meanwhile. */
+  /** Like `sync`, but blocks the thread. */
   syncNow(): void {
     this.repair();
     try {
@@ -67,9 +67,8 @@ export class LogSync {
   }
 
   /**
-   * After a failed sync the system may take the pages for written, and the next sync would succeed
-   * without them. Copying the log into the file writes them anew. Throws why the sync failed for as
-   * long as that fails too.
+   * After a failed sync the system may mark the pages as clean, and the next sync would succeed without writing them.
+   * Copying the log into the file writes the pages again. Throws the error of the sync as long as the copy fails, too.
    */
   repair(): void {
     if (this.#failure === undefined) return;
@@ -80,7 +79,7 @@ export class LogSync {
   }
 
   async close(): Promise<void> {
-    // First: the number of the descriptor may stand for another file soon.
+    // The flusher ends first: after the close, the descriptor number may refer to another file.
     await this.#flusher?.close();
     closeSync(this.#log);
   }

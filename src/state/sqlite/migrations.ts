@@ -1,9 +1,6 @@
-/**
- * The numbered steps from an empty file to today's tables. A step that has been released is never
- * changed.
- */
+/** The numbered schema migrations from an empty file to the current tables. A released step never changes. */
 
-// Not as `IN (…)`: of a list of three, SQLite makes a table for each row that it checks, which takes 2 µs.
+// Not `IN (…)`: for a list of three, SQLite builds a table per checked row, which takes 2 µs.
 const SOURCE = "source TEXT NOT NULL CHECK (source = 'reported' OR source = 'counted' OR source = 'held')";
 const KIND = "kind TEXT NOT NULL CHECK (kind = 'user' OR kind = 'tag' OR kind = 'app')";
 
@@ -356,5 +353,5 @@ const STEP_3 = `
   END;
 `;
 
-/** Step n brings a file from version n - 1 to n; `PRAGMA user_version` holds the number. */
+/** Step n migrates from version n - 1 to n. `PRAGMA user_version` contains the version. */
 export const MIGRATIONS: readonly string[] = [TABLES, STEP_2, STEP_3];

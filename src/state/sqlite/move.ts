@@ -26,12 +26,12 @@ export class FileSource implements MoveSource {
   readonly #lock: Lock;
   #database: Sqlite | undefined;
 
-  /** Locks the file. Throws a UserError if there is none, or a gateway runs on it. */
+  /** Locks the file. Throws a UserError if it does not exist or a gateway runs on it. */
   static open(path: string): FileSource {
     if (!existsSync(path)) throw new UserError(`no state file at ${path}: there is nothing to move`);
     const taken = lock(path);
     try {
-      // Brings the tables up to date, as every command does.
+      // Migrates the tables, as every command does.
       openDatabase(path).database.close();
       return new FileSource(path, taken);
     } catch (error) {
@@ -50,7 +50,7 @@ export class FileSource implements MoveSource {
     const { database } = openDatabase(this.#path);
     this.#database = database;
     try {
-      // Other commands cannot write meanwhile: what they wrote would be left behind.
+      // Blocks writes of other commands, which would be missing in the target.
       database.exec('BEGIN IMMEDIATE');
     } catch (error) {
       throw explained(error, this.#path);
@@ -92,20 +92,17 @@ export class FileSource implements MoveSource {
   }
 }
 
-/**
- * Fills a new file beside the target, and puts it in its place at the end: so the target is empty,
- * or complete.
- */
+/** Fills a draft next to the target and renames it at the end, so that the target is either empty or complete. */
 export class FileTarget implements MoveTarget {
   readonly contents: MoveTarget['contents'];
   readonly created: string | undefined;
   readonly #path: string;
-  /** The new file. */
+  /** Path of the draft. */
   readonly #draft: string;
   readonly #lock: Lock;
   readonly #database: Sqlite;
 
-  /** Locks the file. Throws a UserError if it has anything in it, or a gateway runs on it. */
+  /** Locks the file. Throws a UserError if it is not empty or a gateway runs on it. */
   static open(path: string): FileTarget {
     const target = resolveLinks(path);
     const taken = lock(target);
@@ -129,7 +126,7 @@ export class FileTarget implements MoveTarget {
     const { database } = openDatabase(this.#draft);
     this.#database = database;
     try {
-      // If anything happens before the end, the draft is thrown away. What is written once needs no log.
+      // A failure discards the draft, so it needs neither a log nor syncs.
       this.#onDisk(() => database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN'));
     } catch (error) {
       database.close();
@@ -179,7 +176,7 @@ export class FileTarget implements MoveTarget {
     this.#lock.release();
   }
 
-  /** A full disk is not the program's fault: the error says what to do. */
+  /** Converts errors such as a full disk to a UserError with the next step. */
   #onDisk(work: () => void): void {
     try {
       work();
@@ -193,7 +190,7 @@ function draftOf(path: string): string {
   return `${path}.migrating`;
 }
 
-/** JSON without the blanks of a database. */
+/** Removes the blanks that PostgreSQL puts into JSON. */
 function compact(json: Row[string] | undefined): string | null {
   return typeof json === 'string' ? JSON.stringify(JSON.parse(json)) : null;
 }
@@ -206,6 +203,6 @@ function assertEmpty(path: string): void {
   );
   database.close();
   if (!isEmpty) throw new UserError(`${path} is not empty; name a file that does not exist yet`);
-  // The last to close the file removes its log, which must not meet another file.
+  // The last process to close the file removes its log. The log must not be applied to another file.
   if (existsSync(`${path}-wal`)) throw new UserError(`another program has ${path} open; end it and try again`);
 }

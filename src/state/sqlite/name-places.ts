@@ -1,12 +1,15 @@
-/** Which names have sums of their own in a month, and of which keys, as {@link MAX_NAMES} says. */
+/** The names with their own sums in a month, per key and kind, bounded by {@link MAX_NAMES}. Such a name has a slot. */
 import { MAX_NAMES, type NameKind } from '../../core/spent-by.ts';
 import type { Sqlite, Statement } from './database.ts';
 
-/** The full keys that are remembered, at about 100 bytes each. When there are more, the places of all are counted again. */
+/**
+ * Maximum number of keys known to have no free slots, at about 100 bytes each. Beyond it the cache is cleared, and slots
+ * are counted again.
+ */
 const MOST_FULL = 100_000;
-/** Of so many of them the names are in memory, at 100 KB each. Those of the others are looked up, at 1 µs. */
+/** Number of those keys with their names in memory, at 100 KB each. Names of other keys are looked up in 1 µs. */
 const MOST_LISTED = 20;
-/** The same of places that keys have which are not full. */
+/** Maximum number of cached slots. */
 const MOST_PLACES = 10_000;
 
 export class NamePlaces {
@@ -17,12 +20,12 @@ export class NamePlaces {
   readonly #give: Statement;
   readonly #names: Statement;
   /**
-   * The keys that get no more places, by month, kind and key, with the names that have one where these are in memory. They
-   * stay so, whatever other processes commit.
+   * The keys without free slots, by month, kind and key, with their names if in memory. Always valid: commits of other
+   * processes do not free slots.
    */
   readonly #full = new Map<string, ReadonlySet<string> | undefined>();
   #listed = 0;
-  /** Some of the places that were given, by month, kind, key and name. They stay so as well. */
+  /** A cache of assigned slots, by month, kind, key and name. Always valid, because slots are never freed. */
   readonly #given = new Set<string>();
 
   constructor(database: Sqlite) {
@@ -44,7 +47,7 @@ export class NamePlaces {
     this.#give = database.prepare('INSERT INTO usage_name_keys (month, kind, key_id, name) VALUES (?, ?, ?, ?)');
   }
 
-  /** Whether a key has a place for a name in a month. It gets one if it may. The caller holds the lock. */
+  /** Whether a key has a slot for a name in a month. Assigns a free slot if necessary. The caller holds the lock. */
   has(month: string, kind: NameKind, keyId: string, name: string): boolean {
     const key = `${month} ${kind} ${keyId}`;
     const names = this.#full.get(key);
@@ -57,7 +60,7 @@ export class NamePlaces {
     return true;
   }
 
-  /** What was given is rolled back. */
+  /** Clears the caches: a rollback has undone assignments. */
   forget(): void {
     this.#forgetFull();
     this.#given.clear();

@@ -1,4 +1,4 @@
-/** The state file as the command line and the dashboard open it. */
+/** Opens the state file for the CLI and the TUI. */
 import { UserError } from '../../core/errors.ts';
 import { KEPT_MS, type KeptResponse, MAX_DROPPED_IDS, MAX_KEPT_IDS } from '../../core/kept-responses.ts';
 import type { Durability } from '../../core/settings.ts';
@@ -15,14 +15,17 @@ import { isOwnFile, makePrivate } from './private-files.ts';
 import { StandingReader } from './standings.ts';
 import { explained } from './storage-errors.ts';
 
-/** Opens the state file, creating it if there is none. Throws a UserError. */
+/** Opens the state file, and creates it if it is missing. Throws a UserError. */
 export function openState(path: string, durability: Durability): OpenState {
   refuseWithoutIndex(path);
   const { database, created } = openDatabase(path, durability, () => refuseBesideGateway(path));
   return openFile(database, created);
 }
 
-/** A gateway of an earlier version would answer every request with an error from then on. Throws a UserError. */
+/**
+ * Refuses a migration under a running gateway of an earlier version, which would then fail every request. Throws a
+ * UserError.
+ */
 function refuseBesideGateway(path: string): void {
   const lock = tryLockState(path);
   if (lock === undefined) {
@@ -33,17 +36,17 @@ function refuseBesideGateway(path: string): void {
   lock.release();
 }
 
-/** Opens a state file that exists, and changes nothing in it. Throws a UserError. */
+/** Opens an existing state file, read-only. Throws a UserError. */
 export function openStateToRead(path: string): OpenState {
   return openFile(openToRead(path), false);
 }
 
-/** A state with nothing in it, for commands that only read where there is no state file yet. */
+/** An empty state, for read commands without a state file. */
 export function emptyState(): OpenState {
   return openFile(openEmptyDatabase(), false);
 }
 
-/** Closes a state file to other users, for a program that opens it by itself. Throws a UserError. */
+/** Restricts a state file to its owner, for callers that open it directly. Throws a UserError. */
 export function closeToOthers(path: string): void {
   refuseWithoutIndex(path);
   if (isOwnFile(path)) makePrivate(path);
@@ -77,7 +80,7 @@ function openFile(database: Sqlite, created: boolean): OpenState {
   };
 }
 
-/** `$3`: ids and tokens, as an array of JSON objects. A repeated id has what is said last. */
+/** `$3`: ids and tokens as a JSON array of objects. For a repeated id the last entry wins. */
 const ADD = `INSERT INTO kept_responses (key_id, id, response_id, tokens, upstream, model, at_ms)
   SELECT $1, value ->> 'id', $2, value ->> 'tokens', $4, $5, $6 FROM json_each($3) WHERE true
   ON CONFLICT DO UPDATE SET response_id = excluded.response_id, tokens = excluded.tokens, upstream = excluded.upstream,

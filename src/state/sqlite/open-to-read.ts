@@ -1,4 +1,4 @@
-/** Opens a state file that must not be changed, or cannot be. */
+/** Opens a state file for reading, without changing it. */
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
@@ -9,9 +9,9 @@ import { COMPANIONS, isOwnFile, makePrivate } from './private-files.ts';
 import { StateFileError } from './state-file.ts';
 import { explained } from './storage-errors.ts';
 
-/** A file that cannot be opened in its place is read into memory up to this size. */
+/** Maximum size of a file that is read into memory because it cannot be opened directly. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Where the header says that changes are in a log beside the file, and the value for a file that has none. */
+/** Offsets in the header of the read and write versions, and their value for a file without a write-ahead log. */
 const LOG_OFFSETS = [18, 19];
 const NO_LOG = 1;
 
@@ -25,7 +25,10 @@ export function isUnwritable(path: string): boolean {
   }
 }
 
-/** Changes nothing, and makes no file. Throws a UserError, also if there is no file, or one of another version. */
+/**
+ * Opens a state file without changing it or creating files. Throws a UserError, also if the file does not exist or has
+ * another version.
+ */
 export function openToRead(path: string): Sqlite {
   let database: Sqlite | undefined;
   try {
@@ -39,7 +42,7 @@ export function openToRead(path: string): Sqlite {
   }
 }
 
-/** Not read-only: such a connection leaves the log behind that it has to make. */
+/** Not a read-only connection: it would create a log file and leave it behind. */
 function openWritable(path: string): Sqlite {
   refuseWithoutIndex(path);
   if (isOwnFile(path)) makePrivate(path);
@@ -47,8 +50,8 @@ function openWritable(path: string): Sqlite {
 }
 
 /**
- * With a log beside the file others use it, and it can be read in place. To read it without one,
- * SQLite would make the log, with the mode of the file: nobody could write the state with that.
+ * A log file shows that other processes use the state, which can then be read directly. Without one, SQLite would create a
+ * log with the mode of the read-only file, and no process could write to that log.
  */
 function openUnwritable(path: string): Sqlite {
   const database = COMPANIONS.some((suffix) => existsSync(path + suffix))

@@ -1,4 +1,4 @@
-/** Keeps the state file, and the files that SQLite keeps beside it, closed to other users. */
+/** Restricts the state file and SQLite's companion files to their owner. */
 
 import {
   closeSync,
@@ -20,25 +20,25 @@ import { ownUid, resolveLinks } from '../../core/files.ts';
 export const APPLICATION_ID = 0x69_6e_66_67;
 const PRIVATE_MODE = 0o600;
 const OTHERS = 0o077;
-/** What SQLite keeps beside a database, by the end of the name. */
+/** Suffixes of SQLite's companion files. */
 export const COMPANIONS = ['-wal', '-shm', '-journal'];
-/** The first bytes of every SQLite database, and where in its header the application id is. */
+/** The first bytes of every SQLite database, and the offset of the application id in its header. */
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
 const APPLICATION_ID_OFFSET = 68;
 
-/** Who is to own a file that is made. */
+/** The owner of a new file. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Whom root is to give what it makes beside a file: a gateway that runs as another user could not open it otherwise. */
+/** The owner for files that root creates next to a state file, so that a gateway of that user can open them. */
 export function ownerBeside(path: string): Owner | undefined {
   return ownUid() === 0 ? statSync(existsSync(path) ? path : dirname(path), { throwIfNoEntry: false }) : undefined;
 }
 
-/** Creates an empty file that only its owner can read. Throws if anything has its name, also a link. */
+/** Creates an empty file with mode 600. Throws if the path exists, also as a link. */
 export function createExclusively(path: string, owner?: Owner): void {
   const file = openSync(path, 'wx', PRIVATE_MODE);
   try {
@@ -48,10 +48,7 @@ export function createExclusively(path: string, owner?: Owner): void {
   }
 }
 
-/**
- * Creates an empty file that only its owner can read. Returns false if the file exists. Throws a
- * UserError.
- */
+/** Creates an empty file with mode 600. Returns false if the file exists. Throws a UserError. */
 export function createPrivately(path: string, owner?: Owner): boolean {
   try {
     if (existsSync(path)) {
@@ -65,13 +62,13 @@ export function createPrivately(path: string, owner?: Owner): boolean {
   } catch (error) {
     if (error instanceof UserError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    // Another process was faster.
+    // Another process has created it first.
     if (code === 'EEXIST') return false;
     throw new UserError(`cannot create the state file ${path} (${code}); set \`state:\` in the config to another path`);
   }
 }
 
-/** Throws a UserError for a link: what it leads to is neither made nor changed. */
+/** Throws a UserError for a symbolic link: its target is neither created nor changed. */
 function refuseLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new UserError(
@@ -82,20 +79,20 @@ function refuseLink(path: string): void {
 }
 
 /**
- * Closes a file, and what SQLite keeps beside it, to other users: a restored copy can be readable
- * for all. SQLite gives its companions the mode of the file, and whoever can open those can lock
- * them, so this comes before SQLite opens the file. Throws a UserError.
+ * Restricts a file and its companions to their owner: a restored copy can be readable for all. SQLite gives its companions
+ * the mode of the file, and read permission is enough to lock them, so this must run before SQLite opens the file. Throws
+ * a UserError.
  */
 export function makePrivate(path: string): void {
   const file = resolveLinks(path);
   for (const part of [file, ...COMPANIONS.map((suffix) => file + suffix)]) makePartPrivate(part);
 }
 
-/** As `makePrivate`, for one file. Throws a UserError also for a link. */
+/** Like `makePrivate`, for a single file. Also throws a UserError for a link. */
 export function makePartPrivate(path: string): void {
   refuseLink(path);
   const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-  // Only now is it opened: whoever closes a file drops the locks that its process has on it.
+  // Opens the file only if its mode is wrong: closing it drops all locks that this process holds on it.
   if ((mode & OTHERS) === 0) return;
   let file: number | undefined;
   try {
@@ -110,7 +107,10 @@ export function makePartPrivate(path: string): void {
   }
 }
 
-/** Whether a file is empty, or one of ours by its header: of this kind. Read without SQLite, which opens companions. */
+/**
+ * Whether a file is empty, or its header contains this application id. Reads the header without SQLite, which would open
+ * companions.
+ */
 export function isOwnFile(path: string, applicationId = APPLICATION_ID): boolean {
   let file: number | undefined;
   try {
@@ -123,7 +123,7 @@ export function isOwnFile(path: string, applicationId = APPLICATION_ID): boolean
       header.readUInt32BE(APPLICATION_ID_OFFSET) === applicationId
     );
   } catch {
-    // SQLite reports what is wrong with the file.
+    // SQLite will report the problem.
     return false;
   } finally {
     if (file !== undefined) closeSync(file);

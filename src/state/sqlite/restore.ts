@@ -1,7 +1,6 @@
 /**
- * Puts a backup in the place of a state file. Whenever the process dies, the path leads to the old
- * state or to the new one, and never to a file beside which the log of another lies: SQLite would
- * write that log into it.
+ * Replaces a state file with a backup. Whenever the process dies, the path leads to the old or the new state, and never to
+ * a file next to the log of another one: SQLite would apply that log to it.
  */
 
 import { constants, existsSync, linkSync, lstatSync, renameSync, statSync } from 'node:fs';
@@ -20,27 +19,27 @@ import { identityOf } from './state-file.ts';
 import { isBusy, isStorageError } from './storage-errors.ts';
 import { lockPathOf, removeCompanions, removeFiles } from './whole-files.ts';
 
-/** The parts of a database that hold data. The third companion, `-shm`, is made anew. */
+/** Suffixes of the data files. SQLite recreates the third companion, `-shm`. */
 const LOGS = ['-wal', '-journal'];
 const CHUNK_BYTES = 4 * 1024 * 1024;
-/** How long to wait for commands that have the state open: they take milliseconds. */
+/** Maximum wait for commands that have the state open; they take milliseconds. */
 const LOCK_WAIT_MS = 1_000;
 
 export interface RestoreOptions extends CopyOptions {
-  /** Called when the backup has been verified. Rejects with a UserError if the operator does not want it. */
+  /** Called after the backup was verified. Rejects with a UserError if the operator declines. */
   readonly confirm: () => Promise<void>;
 }
 
 /**
- * Replaces the state file at `path` by a copy of `backup`. Returns the path under which the old state
- * is kept, undefined if there was none. Rejects with a UserError; then nothing has changed.
+ * Replaces the state file at `path` with a copy of `backup`. Returns the path of the old state; undefined if it did not
+ * exist. Rejects with a UserError and leaves the state unchanged on failure.
  */
 export async function restore(path: string, backup: string, options: RestoreOptions): Promise<string | undefined> {
   const target = targetOf(path);
   assertBackup(backup, target);
   const parts = await openParts(backup);
   try {
-    // Only now: a backup may be one that only root can read.
+    // Comes after opening the backup, which may be readable for root only.
     becomeOwner(path);
     return await restoreParts(parts, target, backup, options);
   } finally {
@@ -57,7 +56,7 @@ async function restoreParts(
   const lock = lockTarget(state);
   const draft = `${state}.restoring`;
   try {
-    // Of a restore that was killed.
+    // Left by a killed restore.
     removeFiles(draft);
     const owner = ownerBeside(state);
     for (const [suffix, part] of parts) await copyPart(part, draft + suffix, owner, options.signal);
@@ -75,7 +74,7 @@ async function restoreParts(
   }
 }
 
-/** Where a symbolic link leads, since only the file there is replaced. */
+/** The target of a symbolic link: the link itself stays. */
 function targetOf(path: string): string {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   if (isLink && !existsSync(path)) {
@@ -112,7 +111,7 @@ function isInUse(backup: string): boolean {
     lock?.release();
     return lock === undefined;
   } catch {
-    // What cannot be locked is read-only, and no gateway runs on that.
+    // A lock failure means read-only storage, on which no gateway can run.
     return false;
   }
 }
@@ -123,7 +122,7 @@ function lockTarget(state: string): Lock {
   return lock;
 }
 
-/** A backup and the log beside it, by the ends of their names. */
+/** Opens a backup and its logs, by suffix. */
 async function openParts(backup: string): Promise<ReadonlyMap<string, FileHandle>> {
   const source = resolveLinks(backup);
   const parts = new Map<string, FileHandle>();
@@ -133,7 +132,7 @@ async function openParts(backup: string): Promise<ReadonlyMap<string, FileHandle
   return parts;
 }
 
-/** Copies bytes, so that neither a read-only backup nor its log are touched. */
+/** Copies bytes, so that a read-only backup and its log remain unchanged. */
 async function copyPart(part: FileHandle, to: string, owner: Owner | undefined, signal: AbortSignal): Promise<void> {
   createExclusively(to, owner);
   await using target = await open(to, constants.O_WRONLY | constants.O_NOFOLLOW);
@@ -146,18 +145,19 @@ async function copyPart(part: FileHandle, to: string, owner: Owner | undefined, 
   }
 }
 
-/** The old state gets a second name before its first one leads to the new. */
+/** Links the old state to a second path before the draft replaces it. */
 function replace(state: string, draft: string): string | undefined {
   const parts = ['', ...LOGS].filter((suffix) => existsSync(state + suffix));
   const kept = parts.length === 0 ? undefined : `${state}.replaced-${isoTime(Date.now()).replaceAll(/[-:]/g, '')}`;
   let old: Sqlite | undefined;
   try {
-    // Before SQLite opens the file: from a damaged one it removes the log.
+    // Comes before SQLite opens the file, because SQLite removes the log of a damaged one.
     if (kept !== undefined) for (const suffix of parts) linkSync(state + suffix, kept + suffix);
     sync(dirname(state));
     old = existsSync(state) ? takeAlone(state) : undefined;
-    // Its log is in the file now. That of a damaged state is kept with it, and must not meet the new one: a death
-    // right after this leaves a damaged state without its log, which is whole under its other name.
+    // The log of an intact state is merged into its file now. The log of a damaged state is kept under the second path,
+    // and must not be applied to the new state. A crash right after the removal leaves a damaged state without its log;
+    // the copy under the second path is complete.
     removeCompanions(old !== undefined && kept !== undefined ? kept : state);
     sync(dirname(state));
     renameSync(draft, state);
@@ -172,9 +172,8 @@ function replace(state: string, draft: string): string | undefined {
 }
 
 /**
- * Makes the old state one file without a log, and keeps every other program out of it: one that opened
- * it earlier makes this fail, and one that opens it now finds out that the file was replaced. Returns
- * undefined if the file is too damaged for that.
+ * Merges the log into the old state and locks out all other programs: a program that opened it earlier makes this fail,
+ * and one that opens it now detects the replacement. Returns undefined if the file is too damaged.
  */
 function takeAlone(state: string): Sqlite | undefined {
   let database: Sqlite | undefined;

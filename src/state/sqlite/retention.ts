@@ -1,4 +1,4 @@
-/** Drops journal rows that are older than the retention period, and seals their sums. */
+/** Drops journal rows older than the retention period and seals their sums. */
 
 import { names } from '../../core/layout.ts';
 import { HOLD } from '../journal.ts';
@@ -6,7 +6,7 @@ import { DAY_COLUMNS, isGroup, ROW_FIGURES, SUM_FIGURES, SUM_NAMES, sumsOf } fro
 import { immediately, type Sqlite } from './database.ts';
 import { ADD_FIGURES, ADMISSION_DAY } from './sql.ts';
 
-/** The number of rows per transaction: some 10 ms, which requests can wait for. */
+/** Number of rows per transaction, about 10 ms, for which requests can wait. */
 const STEP_ROWS = 1_000;
 
 const ROWS = 'id IN (SELECT value FROM json_each($ids))';
@@ -25,14 +25,13 @@ const SEAL_LEVELS = `INSERT INTO sealed_levels (level_id, day, ${SUM_FIGURES.joi
   GROUP BY level_id, day
   ON CONFLICT DO UPDATE SET ${ADD_FIGURES}, settled_to_ms = max(settled_to_ms, excluded.settled_to_ms)`;
 
-/** Without its row in the journal, a request whose hold is in an old batch would be in the view `holds` again. */
+/** Without its journal row, an ended request with a hold in an old batch would reappear in the view `holds`. */
 const COPY_OPEN_HOLDS = `INSERT INTO hold_batches (holds)
   SELECT json_group_array(json_array(${names(HOLD.columns)})) FROM holds`;
 
 /**
- * Drops the oldest of the rows that were admitted before `beforeMs`, at most as many as one step
- * takes. Returns true if there may be more. No step changes the sums of the journal and the sealed
- * days together.
+ * Drops the oldest rows admitted before `beforeMs`, up to the limit of one step. Returns true if more may remain. Each
+ * step moves the sums of its rows from the journal to the sealed days, so the totals stay the same.
  */
 export function dropOldRows(database: Sqlite, beforeMs: number, lockWaitMs?: number): boolean {
   const step = () => {

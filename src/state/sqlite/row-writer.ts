@@ -1,4 +1,4 @@
-/** Inserts rows of which most columns are NULL. Binds only the other columns: a bound value costs as much as storing it. */
+/** Inserts rows in which most columns are NULL. Binds only the others: binding a value costs as much as storing it. */
 import type { Column, Value } from '../../core/layout.ts';
 import type { Sqlite, Statement } from './database.ts';
 
@@ -9,17 +9,17 @@ export class RowWriter {
   readonly #database: Sqlite;
   readonly #table: string;
   readonly #columns: readonly Column[];
-  /** By a number with a bit for each bound column. */
+  /** Keyed by a bit mask of the bound columns. */
   readonly #statements = new Map<number, Statement>();
 
-  /** `columns`: at most 31. All other columns of the table get their defaults. */
+  /** Accepts up to 31 columns. The remaining columns of the table get their defaults. */
   constructor(database: Sqlite, table: string, columns: readonly Column[]) {
     this.#database = database;
     this.#table = table;
     this.#columns = columns;
   }
 
-  /** Inserts a row. `values`: one for each column, in their order. */
+  /** Inserts a row; `values` in the order of the columns. */
   insert(values: readonly Value[]): void {
     const bound: Value[] = [];
     let bits = 0;

@@ -1,4 +1,4 @@
-/** The figures by which a gateway that starts on a state file would decide about requests of a level. */
+/** The figures by which a newly started gateway on a state file would decide about requests of a level. */
 import { utcMonth } from '../../core/clock.ts';
 import { levelIdsOf } from '../levels.ts';
 import type { Standing, StandingEntry } from '../standings.ts';
@@ -17,7 +17,7 @@ export class StandingReader {
     this.#journal = new Journal(database);
   }
 
-  /** The start of a gateway charges what a crash has left open, and so do these figures. */
+  /** Requests left open by a crash count as charged, as at the start of a gateway. */
   of(levelId: string, wallMs: number): Standing {
     const month = utcMonth(wallMs);
     const holds = this.#journal.openHolds();

@@ -1,26 +1,23 @@
-/** Checks that the paths of the state file and of what is beside it still lead to the files that were opened. */
+/** Checks that the paths of the state file and its companions still lead to the opened files. */
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { resolveLinks } from '../../core/files.ts';
 import { lockPathOf } from './whole-files.ts';
 
-/**
- * The state file is not the one that was opened, or cannot be synced. The message says what to do;
- * the condition may pass.
- */
+/** The state file was replaced or cannot be synced. The message contains the next step; the condition may be temporary. */
 export class StateFileError extends Error {
   override name = 'StateFileError';
 }
 
-/** What to do about a file that is gone, unless it was moved. */
+/** Advice for a missing file, unless it was moved. */
 const RESTORE = 'otherwise restore it from a backup and restart inf-gw';
 const RESTART = 'otherwise restart inf-gw';
 /**
- * What happens in a folder changes its time. Some file systems tell that in steps of two seconds, so one that has changed
- * lately may have changed again.
+ * A change in a folder updates its ctime. Some file systems have a resolution of two seconds, so a recent ctime does not
+ * exclude later changes.
  */
 const QUIET_MS = 2_500;
-/** How long a folder that has not changed is taken at its word. There may be file systems in which it does not tell. */
+/** Maximum time for which an unchanged ctime is trusted, in case a file system does not update it. */
 const TRUST_MS = 1_000;
 
 interface Part {
@@ -30,19 +27,19 @@ interface Part {
 }
 
 /**
- * SQLite keeps writing to a file that was deleted or moved, and everything it wrote would be lost
- * at the end. The same is true of the write-ahead log. Without the index of the log (`-shm`) others make another, and
- * each overwrites what the other commits; without the lock, a second gateway starts. Looking for all takes 5 µs, and 3 µs
- * in a folder in which nothing has changed since.
+ * Detects files that were deleted, moved or replaced. SQLite keeps writing to a deleted state file or log, and all those
+ * writes would be lost. If the index of the log (`-shm`) is missing, other processes create a new one, and the processes
+ * overwrite each other's commits. If the lock file is missing, a second gateway can start. Checking all files takes 5 µs;
+ * 3 µs if the folder is unchanged.
  */
 export class StateFile {
   readonly #parts: readonly Part[];
   readonly #folder: string;
   readonly #wallMs: () => number;
-  /** The folder as it was when all were last found in it, if it tells whether anything has come, gone or moved since. */
+  /** Stats of the folder at the last complete check; set only if its ctime reliably shows later changes. */
   #quiet: { readonly folder: Stats; readonly atMs: number } | undefined;
 
-  /** The file must be open, so that its log exists. Of the rest, what does not exist is not missed. */
+  /** The file must be open, so that its log exists. Other files are checked only if they exist now. */
   constructor(path: string, wallMs = Date.now) {
     const parts = [
       { path, advice: RESTORE },
@@ -69,7 +66,7 @@ export class StateFile {
 
   /** Throws a StateFileError if a file is missing or was replaced. */
   assertInPlace(): void {
-    // Before the files: what changes while they are looked for counts as later.
+    // Reads the folder before the files, so that a change during the check counts as later.
     const [folder, atMs] = [lookAt(this.#folder), this.#wallMs()];
     if (folder !== undefined && this.#isQuiet(folder, atMs)) return;
     this.#quiet = undefined;
@@ -88,11 +85,11 @@ export class StateFile {
   #isQuiet({ ctimeMs, ino, dev }: Stats, nowMs: number): boolean {
     if (this.#quiet === undefined) return false;
     const { folder, atMs } = this.#quiet;
-    // The clock may have been set back meanwhile.
+    // Also rejects a check from the future: the clock may have been set back.
     return Math.abs(nowMs - atMs) < TRUST_MS && ctimeMs === folder.ctimeMs && ino === folder.ino && dev === folder.dev;
   }
 
-  /** Of a file elsewhere, or behind a link, the folder tells nothing. */
+  /** The ctime of the folder covers only files directly in it, not files behind links. */
   get #isAllIn(): boolean {
     return this.#parts.every(
       ({ path, identity }) => dirname(path) === this.#folder && identityOf(path, lstatSync) === identity,
@@ -100,7 +97,7 @@ export class StateFile {
   }
 }
 
-/** Undefined if it cannot be reached. */
+/** Undefined if the folder cannot be reached. */
 function lookAt(folder: string): Stats | undefined {
   try {
     return statSync(folder, { throwIfNoEntry: false });
@@ -109,7 +106,7 @@ function lookAt(folder: string): Stats | undefined {
   }
 }
 
-/** The device and inode of a file; undefined if there is none. */
+/** The device and inode of a file; undefined if it does not exist. */
 export function identityOf(path: string, look = statSync): string | undefined {
   try {
     const stats = look(path, { throwIfNoEntry: false });

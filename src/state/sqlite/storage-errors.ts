@@ -1,7 +1,4 @@
-/**
- * Which of SQLite's errors the disk or another process caused, and what the operator can do about
- * each.
- */
+/** Classifies SQLite errors caused by the disk or another process, with the next step for the operator. */
 import Database from 'better-sqlite3';
 import { UserError } from '../../core/errors.ts';
 import { StateFileError } from './state-file.ts';
@@ -9,7 +6,7 @@ import { StateFileError } from './state-file.ts';
 const LOCKED = 'another program keeps it locked; end that program and try again';
 const FULL = 'the disk is full; free some space and try again';
 
-/** What to do, by the beginning of SQLite's error code. The first entry that matches counts. */
+/** The next step, by prefix of SQLite's error code. The first match applies. */
 const ADVICE: Readonly<Record<string, string>> = {
   SQLITE_BUSY: LOCKED,
   SQLITE_LOCKED: LOCKED,
@@ -31,10 +28,7 @@ function adviceFor(error: unknown): string | undefined {
   return prefix === undefined ? undefined : ADVICE[prefix];
 }
 
-/**
- * True if the disk or another process caused the error, which may pass. False for an internal
- * error.
- */
+/** True if the disk or another process caused the error, which may be temporary. False for an internal error. */
 export function isStorageError(error: unknown): boolean {
   return adviceFor(error) !== undefined;
 }
@@ -44,15 +38,12 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
-/** True if the file's pages are not what SQLite wrote. This does not pass by itself. */
+/** True if the file's pages are damaged. This condition is permanent. */
 export function isDamage(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
 
-/**
- * A storage error as a UserError that names the file and says what to do. Any other error is
- * returned unchanged.
- */
+/** Converts a storage error to a UserError with the file and the next step. Returns other errors unchanged. */
 export function explained(error: unknown, path: string): unknown {
   const advice = adviceFor(error);
   if (advice === undefined) return error;

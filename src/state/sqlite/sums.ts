@@ -1,6 +1,6 @@
 /**
- * Adds up what a batch of settled requests changes in the balance and in the sums of keys, of other levels and of names,
- * and writes it once per batch.
+ * Adds up the changes of a batch of settled requests to the balance and to the sums of keys, levels and names, and writes
+ * them once per batch.
  */
 import { utcDay, utcMonth } from '../../core/clock.ts';
 import type { Nanos } from '../../core/money.ts';
@@ -13,7 +13,7 @@ import type { Sqlite, Statement } from './database.ts';
 import { NamePlaces } from './name-places.ts';
 import { ADD_FIGURES } from './sql.ts';
 
-/** What requests add up to. */
+/** The summed figures of requests. */
 interface Figures {
   requests: number;
   errors: number;
@@ -24,7 +24,7 @@ interface Figures {
   costNanos: Nanos;
 }
 
-/** What the sums need of a request that has ended: its own figures, and what they are kept by. */
+/** The fields of an ended request that the sums need: its figures and the keys of the sums. */
 export interface Summand extends Readonly<Figures> {
   readonly keyId: string;
   readonly model: string;
@@ -42,10 +42,10 @@ interface Sum extends Figures {
   readonly keyId: string;
   readonly model: string;
   readonly source: UsageSource;
-  /** An array of JSON. */
+  /** A JSON array. */
   readonly groupIds: string;
   lastAtMs: number;
-  /** What of it is for each name; undefined until something is. */
+  /** The sums by name; undefined until a request has a name. */
   names: Map<string, NameSum> | undefined;
 }
 
@@ -53,9 +53,9 @@ interface Day {
   readonly day: string;
   readonly month: string;
   readonly sums: Map<string, Sum>;
-  /** What all of a key came to. */
+  /** The charges of each key. */
   readonly charged: Map<string, Nanos>;
-  /** What is booked to each level besides the keys themselves. */
+  /** The figures booked to each level other than keys. */
   readonly levels: Map<string, Figures>;
 }
 
@@ -67,7 +67,7 @@ export class SumWriter {
   readonly #addName: Statement;
   readonly #charge: Statement;
   readonly #places: NamePlaces;
-  /** Not written yet. */
+  /** Unwritten sums, by day. */
   readonly #days = new Map<string, Day>();
 
   constructor(database: Sqlite) {
@@ -85,7 +85,7 @@ export class SumWriter {
     this.#places = new NamePlaces(database);
   }
 
-  /** `levels`: those that it is booked to besides its key. */
+  /** `levels`: the levels that the request is booked to in addition to its key. */
   add(summand: Summand, levels: readonly string[] | undefined, spentBy: SpentBy | undefined): void {
     const day = this.#dayOf(summand.admittedAtMs);
     const { keyId, costNanos } = summand;
@@ -100,7 +100,7 @@ export class SumWriter {
     }
   }
 
-  /** What a level is charged by requests that are not written yet: on those days, or in those months. */
+  /** The unwritten charges of a level on the selected days or months. */
   pendingCharge(levelId: string, counts: (on: { readonly day: string; readonly month: string }) => boolean): Nanos {
     let nanos = 0n;
     for (const day of this.#days.values()) {
@@ -109,7 +109,7 @@ export class SumWriter {
     return nanos;
   }
 
-  /** Writes everything that was added. Belongs in the transaction that writes the requests. */
+  /** Writes all added sums. Must run in the transaction that writes the requests. */
   write(): void {
     if (this.#days.size === 0) return;
     let costNanos = 0n;
@@ -127,7 +127,7 @@ export class SumWriter {
       for (const [level, booked] of levels) {
         const values = valuesOf(booked);
         this.#addLevelDay.run(level, day, ...values);
-        // Of an end user days alone.
+        // End users have sums by day only.
         if (!isUserId(level)) this.#addLevelMonth.run(level, month, ...values);
       }
     }
@@ -135,7 +135,7 @@ export class SumWriter {
     this.#days.clear();
   }
 
-  /** Discards what was added: the transaction was rolled back, and with it the requests, and the places of names. */
+  /** Discards the added sums after a rollback, which has also undone slots of names. */
   forget(): void {
     this.#days.clear();
     this.#places.forget();
@@ -151,10 +151,10 @@ export class SumWriter {
     return found;
   }
 
-  /** Of a name that gets no place: the sum of all others. */
+  /** A name without a slot is summed under `OTHER_NAMES`. */
   #nameIn(sum: Sum, month: string, kind: NameKind, asked: string): NameSum {
     sum.names ??= new Map();
-    // No kind has a space.
+    // The separator is unambiguous: kinds contain no space.
     const found = sum.names.get(`${kind} ${asked}`);
     if (found !== undefined) return found;
     const name = this.#places.has(month, kind, sum.keyId, asked) ? asked : OTHER_NAMES;
@@ -183,7 +183,7 @@ function figuresIn(sums: Map<string, Figures>, name: string): Figures {
 
 function sumIn({ sums }: Day, { keyId, model, source }: Summand, levels: readonly string[] | undefined): Sum {
   const groupIds = groupsIn(levels);
-  // None of the parts contains a line break.
+  // The separator is unambiguous: the parts contain no line breaks.
   const place = `${keyId}\n${model}\n${source}\n${groupIds}`;
   let sum = sums.get(place);
   if (sum === undefined) {

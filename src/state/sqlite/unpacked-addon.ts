@@ -1,20 +1,23 @@
 /**
- * The native part of better-sqlite3 in the executable, whose build puts this module in the place of the package's `binding.js`.
- * The system loads native code only from files, so it is unpacked once.
+ * Loads the native part of better-sqlite3 in the executable, whose build replaces the package's `binding.js` with this
+ * module. The system loads native code only from files, so the code is unpacked once.
  */
 import { getAssetKeys, getRawAsset } from 'node:sea';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { UserError } from '../../core/errors.ts';
 import { cacheFolders, unpack } from '../../core/private-cache.ts';
 
-/** The name of the asset: the hash of the file is its folder. */
+/** The asset name: a folder with the hash of the file, then the file name. */
 const ASSET = /^[0-9a-f]{64}\/.*\.node$/;
-/** Tells the threads which file to load: two copies of SQLite in one process would release each other's locks on a file. */
+/**
+ * Shares the path of the loaded file with all threads: two copies of SQLite in one process would release each other's
+ * locks on a file.
+ */
 const LOADED = 'the path of the native part of better-sqlite3';
 
 let loaded: object | undefined;
 
-/** What better-sqlite3 calls for each database. Throws a UserError where there is no folder for the file. */
+/** better-sqlite3 calls this for each database. Throws a UserError without a writable folder for the file. */
 export function getBinding(): object {
   loaded ??= loadAgain() ?? loadFirst();
   return loaded;

@@ -1,13 +1,13 @@
-/** Database files as a whole: removed and synced together with what SQLite keeps beside them. */
+/** Removes and closes database files together with their companions. */
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { COMPANIONS } from './private-files.ts';
 
-/** The file that is locked for a state file, without symbolic links. */
+/** Path of the lock file of a state file; `path` must not contain symbolic links. */
 export function lockPathOf(path: string): string {
   return `${path}-lock`;
 }
 
-/** Removes a database and its companions, as far as they exist. */
+/** Removes a database and its companions if they exist. */
 export function removeFiles(path: string): void {
   rmSync(path, { force: true });
   removeCompanions(path);
@@ -18,8 +18,9 @@ export function removeCompanions(path: string): void {
 }
 
 /**
- * Closes a database of which files are not in their place. SQLite removes the log when it closes the last connection that it
- * knows of, with what others have written to it since; from a log that is still there, the next to open the file takes it.
+ * Closes a database whose files were moved or deleted. SQLite removes the log when it closes the last connection that it
+ * knows of, including later writes of other processes. A log that is kept is applied by the next process that opens the
+ * file.
  */
 export function keepingLog(path: string, close: () => void): void {
   const [log, kept] = [`${path}-wal`, `${path}-wal-kept`];
@@ -27,7 +28,7 @@ export function keepingLog(path: string, close: () => void): void {
     rmSync(kept, { force: true });
     linkSync(log, kept);
   } catch {
-    // There is none, or the disk cannot do that.
+    // The log does not exist, or the file system does not support hard links.
     return close();
   }
   close();
