@@ -1,4 +1,4 @@
-/** The screen as text with the escape codes of its styles, without a terminal. */
+/** Renders the screen as text with escape codes, without a terminal. */
 import { renderToString } from 'ink';
 import { createElement as h } from 'react';
 import { Dashboard } from './components/dashboard.ts';

@@ -1,4 +1,4 @@
-/** A dashboard session: feeds events to the model and carries out the effects that come back. */
+/** A dashboard session: feeds events to the model and carries out the resulting effects. */
 import { writeFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { followGateway, readRefusals, readRefusedMinutes, reloadConfig, stopRequest } from '../control/client.ts';
@@ -26,16 +26,16 @@ import { refreshed } from './update/requests.ts';
 import { type Effect, type Event, isInput, type LoadRequests } from './update/step.ts';
 import { update } from './update/update.ts';
 
-/** How many key presses and pastes are kept while a change is being made. */
+/** Maximum key presses and pastes kept while a change is in progress. */
 const MAX_HELD_INPUTS = 200;
 
-/** A plot is read again: the hour or day that runs grows. */
+/** Interval at which a plot is read again, since its last hour or day grows. */
 const PLOT_EVERY_MS = 30_000;
 
 interface SessionOptions {
-  /** Changes nothing, in the state or in a gateway. */
+  /** Refuses changes to the state and commands to gateways. */
   readonly isReadOnly?: boolean;
-  /** The `--config` of the command, for the command lines that are shown. */
+  /** The `--config` of the command, which displayed command lines repeat. */
   readonly configOption?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Session {
   #followed = '';
   #audit: { stop(): void } | undefined;
   #timer: NodeJS.Timeout;
-  /** When each was read last, by a clock that nobody sets back. */
+  /** Time of each last read, on the monotonic clock. */
   readonly #readAt = {
     state: Number.NEGATIVE_INFINITY,
     detail: Number.NEGATIVE_INFINITY,
@@ -78,10 +78,10 @@ export class Session {
     requests: Number.NEGATIVE_INFINITY,
     plot: Number.NEGATIVE_INFINITY,
   };
-  /** Of the last read of the state, since 1970: as time passes, budgets come free. */
+  /** Minute of the last read, since 1970. Budgets reset as time passes, so the state is read again each minute. */
   #minuteRead = 0;
   readonly #history: HistoryTurns;
-  /** Whether the last read failed, so that what is shown may be old. */
+  /** Whether the last read failed, so that the data may be old. */
   #isStale = false;
 
   /** Rejects with a UserError if the state cannot be opened or read. */
@@ -126,15 +126,15 @@ export class Session {
     return this.#model;
   }
 
-  /** Calls the listener after each change of the model. Returns a function that unsubscribes it. */
+  /** Calls the listener after each change of the model. Returns an unsubscribe function. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * While a change is being made, what is typed waits. It must not dismiss what the change shows,
-   * which may be a new key.
+   * Handles an event. Input waits while a change is in progress: it must not dismiss the result, which may be a new
+   * key.
    */
   dispatch(event: Event): void {
     if (!this.#isActing || !isInput(event)) this.#take(event);
@@ -150,12 +150,12 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Ends the session, whatever is on the screen. */
+  /** Ends the session, whatever dialog is open. */
   end(): void {
     this.#end();
   }
 
-  /** Waits for a change that is being made. */
+  /** Closes the session after waiting for a change in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#feed?.close();
@@ -165,7 +165,7 @@ export class Session {
     await this.#store.close();
   }
 
-  /** Reads the plot of the row under the cursor, if another is shown, or the shown one is old. */
+  /** Reads the plot of the row under the cursor if the shown one is of another row, or is old. */
   #plot(): void {
     const query = plotQuery(this.#model);
     if (query === undefined) return;
@@ -180,7 +180,7 @@ export class Session {
     });
   }
 
-  /** Asks for what another view shows. */
+  /** Requests the data of the newly opened view. */
   #showView(): void {
     this.#follow();
     if (this.#model.shared !== undefined) this.#turns.add('shared', () => this.#readShared());
@@ -246,7 +246,7 @@ export class Session {
     });
   }
 
-  /** The end users that are on the screen, and those that were asked for. */
+  /** Reads the visible and the requested end users. */
   async #readUsers(): Promise<void> {
     this.#readAt.users = performance.now();
     const shown = this.#model.groups.users;
@@ -262,7 +262,7 @@ export class Session {
     }
   }
 
-  /** What the gateway tells; undefined also where it does not answer, of which the first line of the screen tells. */
+  /** Returns the gateway's answer; undefined if none arrives. The status line shows that the gateway is gone. */
   async #asked<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
     return this.#model.snapshot === undefined ? undefined : ask().catch(() => undefined);
   }
@@ -274,7 +274,7 @@ export class Session {
       const rows = await this.#store.usage(by, range, of, nowMs);
       const show = () =>
         this.dispatch({ kind: 'usage', rows: this.#store.withHistory(rows, { by, range, of }, nowMs) });
-      // Otherwise others have been asked for in the meantime.
+      // The user may have chosen another grouping, range or filter since.
       const isAsked = () => {
         const { usage } = this.#model;
         return usage.by === by && usage.range === range && usage.of === of;
@@ -298,7 +298,10 @@ export class Session {
     this.dispatch({ kind: 'requests', search, after, page });
   }
 
-  /** Makes a change. What was typed meanwhile is taken then, but not by a dialog that nobody has seen. */
+  /**
+   * Makes a change, then handles the held input. If the change opened a dialog, the input is dropped, since the user
+   * has not seen that dialog.
+   */
   async #act(action: Exclude<Action, { kind: 'stop_request' }>, undoes: number | undefined): Promise<void> {
     const atMs = Date.now();
     this.dispatch({ kind: 'done', action, undoes, atMs, ...(await this.#store.run(action, atMs)) });
@@ -309,7 +312,7 @@ export class Session {
     while (!this.#isActing && this.#heldInputs.length > 0) this.dispatch(this.#heldInputs.shift() as Event);
   }
 
-  /** Subscribes to what the screen shows, if a gateway is running. */
+  /** Subscribes to the visible data if a gateway is running. */
   #follow(): void {
     const query = snapshotQuery(this.#model);
     const followed = JSON.stringify(query);
@@ -329,7 +332,7 @@ export class Session {
       });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      // A socket that belongs to another user may be gone a moment later.
+      // Another user's socket may disappear a moment later, so only a new error is reported.
       if (this.#model.socketError !== error.message) {
         this.dispatch({ kind: 'disconnected', socketError: error.message });
       }
@@ -393,7 +396,7 @@ export class Session {
     void answerOf(...question).then((answer) => this.dispatch(answer));
   }
 
-  /** Reads from the state. What cannot be read now may be readable a moment later. */
+  /** Reads from the state and reports a failure. The cause may be temporary, so the session goes on. */
   async #tryRead(read: () => Promise<void>): Promise<void> {
     try {
       await read();
@@ -409,8 +412,8 @@ function minuteOf(wallMs: number): number {
 }
 
 /**
- * What came of something that the gateway was asked for. `ask` returns undefined if there was nothing to act on.
- * `failure` is the title of what it throws.
+ * Returns the result of a request to the gateway. `ask` returns undefined if the target is gone. `failure` is the
+ * title for errors that it throws.
  */
 async function answerOf(action: AnyAction, failure: string, ask: () => Promise<string | undefined>): Promise<Event> {
   try {
@@ -428,7 +431,7 @@ async function answerOf(action: AnyAction, failure: string, ask: () => Promise<s
 
 /** Writes the rows of the Usage view to a file. */
 function exportUsage(path: string, { rows, rowsBy }: Model['usage']): Event {
-  // Rows that were used only the week before are no part of the range.
+  // Rows with usage only in the week before are not part of the range.
   const used = rows.filter(({ requests }) => requests > 0);
   return written(path, usageCsv(used, rowsBy));
 }
@@ -439,7 +442,7 @@ function writePicture(model: Model): Event {
   return written(`inf-gw-${model.view}-${time}.svg`, screenSvg(pictureOf(model), model.columns));
 }
 
-/** Writes a file, and never overwrites one. */
+/** Writes a new file; it never overwrites one. */
 function written(path: string, content: string): Event {
   try {
     writeFileSync(path, content, { flag: 'wx' });

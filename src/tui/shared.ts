@@ -1,4 +1,4 @@
-/** What the dashboard reads of all gateways that share a database. */
+/** Reads the data of all gateways that share a database. */
 import type { KeyActivityRow } from '../control/protocol.ts';
 import type { SnapshotQuery } from '../observe/worker-snapshot.ts';
 import type { KeyActivity, Nodes } from '../state/nodes.ts';
@@ -6,14 +6,14 @@ import type { RequestRecord } from '../state/requests.ts';
 import type { LiveRow, Shared } from './model.ts';
 
 export interface SharedQuery extends Pick<SnapshotQuery, 'keyIds' | 'maxLive'> {
-  /** Whether no gateway here tells what the keys are doing. */
+  /** Whether no gateway on this machine reports the activity of keys. */
   readonly isAlone: boolean;
 }
 
-/** As many as a gateway would report. */
+/** Maximum keys, as in a gateway's snapshot. */
 const MAX_BUSIEST = 20;
 
-/** Asks for no more than is shown: others wait for the same database. */
+/** Reads only visible data, since gateways wait for the same database. */
 export async function readShared(nodes: Nodes, ownNode: string, query: SharedQuery): Promise<Shared> {
   const { keyIds, maxLive, isAlone } = query;
   return {
@@ -26,7 +26,7 @@ export async function readShared(nodes: Nodes, ownNode: string, query: SharedQue
   };
 }
 
-/** What its gateway has counted so far is not in the database. */
+/** A request of another gateway; the database does not have its counts yet. */
 function liveRow({ id, keyId, model, admittedAtMs, node = '-', holdNanos = 0n }: RequestRecord): LiveRow {
   const unknown = { provider: '', stream: false, prompt_tokens: 0, completion_tokens: 0, cost_usd: '0.00' };
   return { id, key_id: keyId, model, admitted_at_ms: admittedAtMs, ...unknown, elsewhere: { node, holdNanos } };

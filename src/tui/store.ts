@@ -1,4 +1,4 @@
-/** The state as the dashboard reads and changes it, with the operations of the commands. */
+/** Reads and changes the state for the dashboard, with the operations of the commands. */
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Catalog, type Model } from '../catalog/catalog.ts';
@@ -49,7 +49,7 @@ import type {
 } from './model.ts';
 import { readShared, type SharedQuery } from './shared.ts';
 
-/** The ranges of plots. Of more than a week the sums by day are read, which are quick. */
+/** The ranges of plots. Above a week they use the daily sums, which are fast to read. */
 const PLOTTED = {
   '24h': { sinceMs: DAY_MS, by: 'hour' },
   '7d': { sinceMs: 7 * DAY_MS, by: 'day' },
@@ -58,32 +58,32 @@ const PLOTTED = {
 const BURN_GROUPS = ['key', 'user', 'model'] as const;
 const NO_BOUNDS = { sinceMs: undefined, untilMs: undefined };
 const DETAIL_DAYS = 30;
-/** Between two reads of what the last seven days have cost. */
+/** Interval between reads of the cost of the last seven days. */
 const WEEK_EVERY_MS = 60_000;
-/** How many keys are read at a time. */
+/** Keys per page. */
 const PAGE_KEYS = 500;
-/** How many requests are read at a time: few at first, which are shown at once, then as many as take some 5 ms. */
+/** Requests per page: few at first, which appear at once, then as many as take some 5 ms to read. */
 const FIRST_REQUESTS = 200;
 const PAGE_REQUESTS = 500;
-/** How many end users are read and shown at a time: there may be millions. */
+/** End users per page: there may be millions. */
 const PAGE_USERS = 100;
 const NOT_WRITABLE = 'The state file cannot be written here: it is only shown.';
 
-/** Reading rejects with a UserError where the state cannot be read. */
+/** Read methods reject with a UserError if the state cannot be read. */
 export class Store {
   #config: Config;
   readonly #state: OpenState;
   #models: readonly Model[];
   /** The keys as of the last read. */
   #keysRead: readonly StoredKey[] = [];
-  /** The minute, since 1970, of which their budgets are. */
+  /** The minute, since 1970, for which the budgets were computed. */
   #boundsMinute: number | undefined;
   readonly #costs = new CostHistory((query) => this.#state.run(() => this.#state.usage.report(query)));
   #week: { readonly readAtMs: number; readonly spending: Spending } | undefined;
   #previousUses: { readonly month: string; readonly uses: ReadonlyMap<string, number> } | undefined;
-  /** What there is to say of how the state was opened. */
+  /** A message about how the state was opened. */
   readonly opening: ActionEvent | undefined;
-  /** Whether the state is only looked at: it is meant to be, or its file cannot be written. */
+  /** Whether the state is opened for reading only: on request, or because its file is not writable. */
   readonly isReadOnly: boolean;
 
   /** Rejects with a UserError if the state cannot be opened. */
@@ -105,7 +105,7 @@ export class Store {
     this.#models = new Catalog(config.providers).models;
   }
 
-  /** Uses another config from now on, with the same state. */
+  /** Applies a new config to the same state. */
   configure(config: Config): void {
     this.#config = config;
     this.#models = new Catalog(config.providers).models;
@@ -115,7 +115,7 @@ export class Store {
     return this.#state.close();
   }
 
-  /** Reads the state. Keys that have not changed are the same objects as before. */
+  /** Reads the state. Unchanged keys remain the same objects. */
   read(nowMs: number): Promise<Stored> {
     const config = this.#config;
     return this.#state.run(async () => {
@@ -136,7 +136,7 @@ export class Store {
     });
   }
 
-  /** Read now and then: a minute changes little about a week. */
+  /** Cached, since a minute changes little about a week. */
   async #weekSpending(nowMs: number): Promise<Spending> {
     const { readAtMs, spending } = this.#week ?? {};
     if (spending !== undefined && readAtMs !== undefined && Math.abs(nowMs - readAtMs) < WEEK_EVERY_MS) return spending;
@@ -146,7 +146,7 @@ export class Store {
     return this.#week.spending;
   }
 
-  /** Reads what the gateways are doing that share the state; undefined for a state file. */
+  /** Reads the activity of the gateways that share the state; undefined for a state file. */
   async shared(query: SharedQuery): Promise<Shared | undefined> {
     const { nodes } = this.#state;
     if (nodes === undefined) return undefined;
@@ -158,7 +158,7 @@ export class Store {
     return this.#state.run(() => this.#state.hasChanged());
   }
 
-  /** Page by page: most keys are unchanged, and their copies are garbage before the next page. */
+  /** Reads keys in pages: most are unchanged, and the copies of a page are garbage before the next one. */
   async #readKeys(nowMs: number, tier: Limits): Promise<readonly StoredKey[]> {
     const month = utcMonth(nowMs);
     const minute = Math.floor(nowMs / MINUTE_MS);
@@ -177,7 +177,7 @@ export class Store {
         lastUsedMs: lastUses.get(record.id) ?? previousUses.get(record.id),
       }));
       const known = fresh.map((key, index) => unchanged(this.#keysRead[read.length + index], key));
-      // Of a key that has spent nothing since, time alone changes what counts.
+      // Without new spending, the budgets of a key change only with the minute.
       const isDue = (index: number) => isOtherMinute || known[index] === undefined;
       const budgeted = page.filter(({ budgets }, index) => budgets.length > 0 && isDue(index));
       const spends = await this.#state.levels.spentBy(budgeted, nowMs);
@@ -188,7 +188,7 @@ export class Store {
         read.push(before !== undefined && !isDue(index) ? before : withBounds(key, bounds(), before));
       }
       if (page.length < PAGE_KEYS) break;
-      // A state file answers at once: key presses come in only here.
+      // SQLite reads are synchronous: key presses are handled only here.
       await setImmediate();
     }
     const isSame = read.length === this.#keysRead.length && read.every((key, index) => key === this.#keysRead[index]);
@@ -206,7 +206,7 @@ export class Store {
     });
   }
 
-  /** A page of the end users of a key or a group, whose names come after this one. */
+  /** Reads a page of the end users of a key or a group, with names after this one. */
   users(
     owner: Owner,
     after: string,
@@ -223,7 +223,7 @@ export class Store {
     });
   }
 
-  /** Read once a month: past months get no new requests. */
+  /** Reads earlier months once a month, since past months receive no new requests. */
   async #usesBefore(month: string): Promise<ReadonlyMap<string, number>> {
     if (this.#previousUses?.month !== month)
       this.#previousUses = { month, uses: await this.#state.usage.lastUses('before', month) };
@@ -250,7 +250,7 @@ export class Store {
     };
   }
 
-  /** Of short ranges beside what was used a week earlier. */
+  /** Reads usage. Short ranges include the usage of the week before. */
   usage(by: UsageGroup, range: Range, of: UsageOf, nowMs: number): Promise<readonly ComparedUsage[]> {
     return this.#state.run(async () => {
       const rows = await this.#usage(by, range, of, nowMs);
@@ -261,12 +261,12 @@ export class Store {
     });
   }
 
-  /** The same rows with what they have cost by hour or day, as far as that is known. */
+  /** Adds the loaded history of each row's cost by hour or day. */
   withHistory(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number): readonly ComparedUsage[] {
     return hasHistory(asked) ? this.#costs.shown(rows, asked, nowMs) : rows;
   }
 
-  /** Reads it, a bit at a time, as long as somebody wants it. */
+  /** Reads the history in slices while `isWanted` returns true. */
   async readHistory(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number, isWanted: () => boolean) {
     if (hasHistory(asked)) await this.#costs.read(rows, asked, nowMs, isWanted);
   }
@@ -302,7 +302,7 @@ export class Store {
     return parts.join(', ');
   }
 
-  /** A page of the journal, or the one request that has an id. */
+  /** Reads a page of the journal, or the single request with an id. */
   requests({ id, ...search }: RequestSearch, after: JournalPlace | undefined): Promise<FoundPage> {
     const { requests } = this.#state;
     return this.#state.run(async () => {
@@ -317,12 +317,12 @@ export class Store {
     });
   }
 
-  /** Begins to read the journal of a span, by minute. */
+  /** Starts reading a span of the journal, by minute. */
   history(span: HistorySpan): HistoryRead {
     return new HistoryRead(span, this.#config.node);
   }
 
-  /** Reads a slice of it. Returns true while there are more. */
+  /** Reads a slice. Returns true if more remain. */
   readOn(read: HistoryRead): Promise<boolean> {
     return this.#state.run(() => read.readOn(this.#state.history));
   }
@@ -331,7 +331,7 @@ export class Store {
     return this.#state.run(() => this.#state.account.history());
   }
 
-  /** Carries out an action. Storage errors come back as messages. `before` is what it is about, as it was. */
+  /** Carries out an action. Storage errors become messages. `before` is the subject before the action. */
   async run(
     action: Exclude<Action, { kind: 'stop_request' }>,
     nowMs: number,
@@ -371,7 +371,7 @@ export class Store {
 type StoredDetail = Omit<KeyDetail, 'refusedLately'>;
 type Unbounded = Omit<StoredKey, 'bounds'>;
 
-/** The key as it was read last, if nothing of it has changed. */
+/** Returns the previously read key if it has not changed. */
 function unchanged(known: StoredKey | undefined, fresh: Unbounded): StoredKey | undefined {
   if (known === undefined) return undefined;
   const { bounds: _, ...before } = known;
@@ -398,7 +398,7 @@ const NO_USAGE: UsageRow = {
   costNanos: 0n,
 };
 
-/** An error on one line. */
+/** Joins an error's lines into one. */
 export function toldOf({ lines }: UserError): string {
   return lines.join(' · ');
 }
@@ -421,14 +421,14 @@ function startOf(range: Range, nowMs: number): number | undefined {
 }
 
 const WEEK_MS = 7 * DAY_MS;
-/** Longer ranges have the week before in them, and days are compared by their dates. */
+/** Ranges that are compared with the week before. Longer ones would overlap with it, and days are compared by date. */
 const COMPARED: ReadonlySet<Range> = new Set(['today', '24h', '7d']);
 
 export function isCompared(by: UsageGroup, range: Range, of: UsageOf): boolean {
   return COMPARED.has(range) && by !== 'hour' && by !== 'day' && by !== 'month' && of.period === undefined;
 }
 
-/** Each row with what it cost then; also those that cost something only then. */
+/** Adds the cost of the week before, including rows with usage only then. */
 export function compared(rows: readonly UsageRow[], before: readonly UsageRow[]): readonly ComparedUsage[] {
   const costs = new Map(before.map((row) => [idOfUsage(row), row.costNanos]));
   const ids = new Set(rows.map(idOfUsage));

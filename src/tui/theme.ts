@@ -1,7 +1,7 @@
 /** The colours of the dashboard, for a dark and a light background. */
 import type { Tone } from './draw/line.ts';
 
-/** Colours as Ink names them. Each has a contrast of at least 4.5:1 on the background, and on the band. */
+/** Colours in Ink's names. Each has a contrast of at least 4.5:1 on the background, and on the band. */
 export interface Theme {
   readonly tones: Readonly<Record<Tone, string>>;
   /** Less important text. SGR 2 halves the contrast in some terminals. */
@@ -13,7 +13,7 @@ export interface Theme {
 
 export type Background = 'dark' | 'light';
 
-/** From the 256 colours, which themes of terminals leave alone: the first 16 are as low as 1.2:1 in some. */
+/** From the 256 colours, which terminal themes keep: some themes set the first 16 to a contrast as low as 1.2:1. */
 export const THEMES: Readonly<Record<Background, Theme>> = {
   dark: {
     tones: {
@@ -41,15 +41,15 @@ export const THEMES: Readonly<Record<Background, Theme>> = {
   },
 };
 
-/** Of the terminals in use, only consoles and hardware lack the 256 colours. */
+/** Consoles and hardware terminals lack the 256 colours; other current terminals have them. */
 const FEW_COLOURS = /^(linux|ansi|cons|vt|sun)/;
 
-/** How the dashboard may draw on a terminal. */
+/** The capabilities of a terminal that affect drawing. */
 export interface Look {
   /** Undefined without colours: then the row under the cursor is inverse. */
   readonly theme: Theme | undefined;
   readonly isAscii: boolean;
-  /** Everything is less important: a dialog is in front of it. */
+  /** Whether everything is dimmed, behind a dialog. */
   readonly isFaded: boolean;
 }
 
@@ -57,12 +57,12 @@ export function lookOf(
   { NO_COLOR: noColour = '', TERM: term = '', ...env }: NodeJS.ProcessEnv,
   background: Background,
 ): Look {
-  // As https://no-color.org asks.
+  // See https://no-color.org.
   const hasColours = noColour === '' && !FEW_COLOURS.test(term);
   return { theme: hasColours ? THEMES[background] : undefined, isAscii: !showsUtf8(env), isFaded: false };
 }
 
-/** Whether the locale has UTF-8. As in POSIX, the first variable that is not empty counts. */
+/** Whether the locale uses UTF-8. As in POSIX, the first non-empty variable counts. */
 export function showsUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test([LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '') ?? '');
 }

@@ -1,4 +1,4 @@
-/** What is wrong at the moment, the worst first: the line under the tabs, and where each of it is looked into. Pure. */
+/** Current troubles, the worst first: the line under the tabs, and the view that shows each cause. Pure. */
 import type { Nanos } from '../core/money.ts';
 import { program } from '../core/program.ts';
 import { freeOf, soonestEndMs, toneOfEnd } from '../operator/forecast.ts';
@@ -16,10 +16,10 @@ import { accountOf, spentLevels } from './select.ts';
 export interface Trouble {
   readonly about: TroubleKind;
   readonly text: string;
-  /** The same in fewer words, for where room is short. */
+  /** A shorter text for narrow windows. */
   readonly brief?: string;
   readonly tone: 'warn' | 'bad';
-  /** Whether it has not come yet. */
+  /** Whether the trouble is predicted. */
   readonly isForecast?: true;
   /** The view that shows the cause. */
   readonly view: View;
@@ -28,16 +28,16 @@ export interface Trouble {
   readonly upstream?: string;
 }
 
-/** As many as are read at a glance. */
+/** Maximum troubles in the line. */
 export const MOST_TROUBLES = 3;
 const MOST_NAMES = 2;
-/** In a minute. Fewer refusals for rates are everyday. */
+/** Refusals per minute above which a rate limit is a trouble. Fewer are common. */
 const MANY_REFUSALS = 30;
 const MINUTE_S = 60;
-/** What a budget of a period is called; others by their length: `24h`. */
+/** Names of budgets by period; others are named by length, such as `24h`. */
 const ADJECTIVES: Readonly<Record<string, string>> = { day: 'daily', week: 'weekly', month: 'monthly' };
 
-/** All troubles, ranked: what stops everybody, what stops some, what stops the keys of a group, and what stops one key. */
+/** Returns all troubles, ranked: those of all keys, of some keys, of a group's keys, and of one key. */
 export function troublesOf(model: Model): Trouble[] {
   const all = [
     gateway(model),
@@ -48,7 +48,7 @@ export function troublesOf(model: Model): Trouble[] {
     spentKeys(model),
     rates(model),
   ].flat();
-  // Present failures come before warnings, and warnings before forecasts.
+  // Failures precede warnings, and warnings precede forecasts.
   const rank = ({ tone, isForecast }: Trouble) => Number(tone === 'warn') + (isForecast ? 2 : 0);
   return all.toSorted((a, b) => rank(a) - rank(b));
 }
@@ -56,13 +56,13 @@ export function troublesOf(model: Model): Trouble[] {
 /** A part of the line of troubles. */
 export interface TroublePart {
   readonly line: Line;
-  /** The trouble that a click goes to. */
+  /** The trouble that a click opens. */
   readonly about?: TroubleKind;
 }
 
 /**
- * At most three troubles and how many more there are, in brief if they do not all fit; the first in any case. Empty if
- * all is well. `chosen` is the one under the cursor.
+ * Returns up to three troubles and the number of further ones. If they do not fit, they are shortened; the first is
+ * always shown. Empty without troubles. `chosen` is the one under the cursor.
  */
 export function troubleParts(model: Model, chosen?: Trouble): readonly TroublePart[] {
   const troubles = troublesOf(model);
@@ -89,7 +89,7 @@ function firstOf(
   return more === 0 ? parts : [...parts, { line: [dim(`   +${count(more)} more`)] }];
 }
 
-/** One that was there and is gone: without it nobody is served, and nothing else of it is known. */
+/** A lost gateway. It comes first: all requests fail, and no other trouble is known. */
 function gateway(model: Model): Trouble[] {
   const { snapshot, shared, wasConnected, isConnecting, lostAtMs } = model;
   if (!wasConnected || isConnecting || snapshot !== undefined || shared !== undefined) return [];
@@ -103,7 +103,7 @@ function storage({ snapshot }: Model): Trouble[] {
   return fault === null ? [] : [{ about: 'storage', text: `STORAGE ${fault}`, tone: 'bad', view: 'overview' }];
 }
 
-/** What counts is what is free: the balance less what requests in flight hold. */
+/** Credit that is used up. The free amount counts: the balance less the holds of requests in flight. */
 function money(model: Model): Trouble[] {
   if (!model.stored.creditEnforced) return [];
   const account = accountOf(model);
@@ -132,7 +132,7 @@ function ending(model: Model, free: Nanos): Trouble[] {
 
 function upstreams({ snapshot }: Model): Trouble[] {
   const failing = (snapshot?.upstreams ?? []).filter(
-    // One that is tried again has not answered yet.
+    // A half-open upstream has not answered its trial request yet.
     (upstream) => healthOf(upstream) === 'bad' || upstream.state === 'half_open',
   );
   const [first] = failing;
@@ -182,7 +182,7 @@ function rates(model: Model): Trouble[] {
   return refused < MANY_REFUSALS ? [] : [{ about: 'rates', text, tone: 'warn', view: 'live' }];
 }
 
-/** Requests refused with this code in the last minute. */
+/** Returns the requests refused with this code in the last minute. */
 function refusals({ seconds, nowMs }: Model, code: string): number {
   const fromS = nowMs / 1_000 - MINUTE_S;
   return seconds.reduce((sum, { at_s: atS, errors }) => sum + (atS >= fromS ? (errors[code] ?? 0) : 0), 0);

@@ -1,8 +1,8 @@
-/** Takes turns with the state: reads and changes are carried out one at a time, in order. */
+/** Runs reads and changes of the state one at a time, in order. */
 
 import { setImmediate } from 'node:timers/promises';
 
-/** What there is to do with the state. Of each kind one piece waits at most: the latest. */
+/** The kinds of tasks. At most one task per kind waits: the latest. */
 export type Task =
   | 'act'
   | 'check'
@@ -22,7 +22,7 @@ export class Turns {
   #isRunning = false;
   #isEnding = false;
 
-  /** Runs `work` after all that waits, and instead of a task of the same kind that waits. */
+  /** Queues `work` after all waiting tasks. It replaces a waiting task of the same kind. */
   add(task: Task, work: () => Promise<void>): void {
     if (this.#isEnding && task !== 'act') return;
     this.#waiting.delete(task);
@@ -32,7 +32,7 @@ export class Turns {
     this.#running = this.#run();
   }
 
-  /** Drops what waits, but for a change. Resolves once nothing runs or waits. */
+  /** Drops waiting tasks except a change. Resolves once the queue is idle. */
   end(): Promise<void> {
     this.#isEnding = true;
     for (const task of this.#waiting.keys()) if (task !== 'act') this.#waiting.delete(task);
@@ -40,9 +40,9 @@ export class Turns {
   }
 
   async #run(): Promise<void> {
-    // The loop also reaches what is added while it runs.
+    // Iterating a Map also visits entries that are added during the loop.
     for (const [task, work] of this.#waiting) {
-      // A state file answers at once: key presses come in only here, and what is shown already is drawn first.
+      // SQLite reads are synchronous: key presses are handled and frames are drawn only here.
       await setImmediate();
       if (this.#waiting.get(task) !== work) continue;
       this.#waiting.delete(task);

@@ -1,4 +1,4 @@
-/** What was done in this dashboard, and how the last of it can be undone. Pure. */
+/** The record of this dashboard's actions, and the undo of the last change. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { hasLimits, limitsMissing } from '../operator/terms.ts';
 import { type KeyRecord, NO_TERMS, type UserLimits } from '../state/keys.ts';
@@ -7,20 +7,20 @@ import { type Action, type Done, type LevelSubject, type Subject, userLimitsOf }
 import type { Model } from './model.ts';
 import { groupsById, keysById } from './select.ts';
 
-/** The changes that are remembered. */
+/** Maximum recorded actions. */
 const MAX_DONE = 200;
 
 export interface Undo {
   readonly done: Done;
-  /** What brings back what was there before. */
+  /** The action that restores the earlier state. */
   readonly action: Action;
-  /** Whether it is no longer as the change has left it, in what it changed. */
+  /** Whether the changed fields have changed again since. */
   readonly isChangedSince: boolean;
-  /** The key, group or end user as it is now. */
+  /** The key, group or end user now. */
   readonly now: Subject;
 }
 
-/** Remembers what was done, and what of it has been undone by that. */
+/** Records an action, and marks the action that it undid. */
 export function withDone(
   model: Model,
   { undoes, ...done }: Omit<Done, 'number' | 'isUndone' | 'isUndo'> & { readonly undoes: number | undefined },
@@ -32,21 +32,24 @@ export function withDone(
   return { ...model, done: [...earlier, last].slice(-MAX_DONE) };
 }
 
-/** How the last change can be undone; else that change, which nothing undoes, and undefined if there is none. */
+/**
+ * Returns the undo of the last change. If that change cannot be undone, returns the change itself; undefined without a
+ * change.
+ */
 export function lastUndo(model: Model): Undo | { readonly stays: Done | undefined } {
   for (const done of model.done.toReversed()) {
     if (done.tone === 'bad' || done.isUndone || done.isUndo || done.action.kind === 'reload') continue;
     const { before } = done;
     const action = before && reverse(model, done.action, before);
     const now = before && nowOf(model, before);
-    // What was done before it is not what anybody means by the last change.
+    // An irreversible last change ends the search: undoing an earlier one would surprise the user.
     if (before === undefined || action === undefined || now === undefined) return { stays: done };
     if (action !== 'nothing') return { done, action, now, isChangedSince: !isAs(done.action, now, before) };
   }
   return { stays: undefined };
 }
 
-/** Undefined if it is gone. */
+/** Returns the current subject; undefined if it was deleted. */
 function nowOf(model: Model, before: Subject): Subject | undefined {
   if (!('kind' in before)) return keysById(model).get(before.id)?.record;
   if (before.kind === 'group') {
@@ -59,7 +62,7 @@ function nowOf(model: Model, before: Subject): Subject | undefined {
   return read === undefined ? before : { ...before, record: read.own ?? nothing };
 }
 
-/** What brings it back; `nothing` if it was so already, and undefined if nothing can. */
+/** Returns the reverse action; `nothing` if the action changed no value, undefined if it is irreversible. */
 function reverse(model: Model, action: Done['action'], before: Subject): Action | 'nothing' | undefined {
   if (isAs(action, before, before)) return 'nothing';
   if (action.kind === 'set_user_limits')
@@ -98,7 +101,7 @@ function reverseOfKey(action: Done['action'], before: KeyRecord): Action | undef
   }
 }
 
-/** Of what a change named, what it has changed. */
+/** Returns the previous values of the limits that a change has altered. */
 function userLimitsBefore({ required, ...limits }: Partial<UserLimits>, before: UserLimits): Partial<UserLimits> {
   const terms = { ...NO_TERMS, ...before };
   const duty = required === undefined || required === before.required ? {} : { required: before.required };
@@ -114,7 +117,7 @@ function termsOf(subject: Subject) {
   return { ...NO_TERMS, ...('kind' in subject ? subject.record : subject) };
 }
 
-/** Whether it is as this has left it, in what it changed. */
+/** Whether the changed fields still have the values that the action set. */
 function isAs(action: Done['action'], now: Subject, before: Subject): boolean {
   const [terms, termsBefore] = [termsOf(now), termsOf(before)];
   switch (action.kind) {

@@ -1,4 +1,4 @@
-/** Blocking an end user from where their requests are shown. Pure. */
+/** Blocks the end user of a request or a row of usage. Pure. */
 import { shownJournal } from '../lists/journal.ts';
 import { shownRequests } from '../lists/live.ts';
 import { shownUsage } from '../lists/usage.ts';
@@ -56,7 +56,7 @@ function namedUser(model: Model): Named | undefined {
   }
 }
 
-/** The innermost level around a key that has end users: they are known there. Else the key itself. */
+/** Returns the innermost level with end users, from the key outwards; without one, the key itself. */
 function ownerOf(model: Model, keyId: string): string {
   let level = levelById(model, keyId);
   while (level !== undefined && level.record.userLimits === null) {

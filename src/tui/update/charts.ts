@@ -1,4 +1,4 @@
-/** The range of the charts in the Overview, and what of the past has to be read for it. */
+/** The range of the Overview's charts, and the part of the past to read for it. */
 import type { ChartRange, Model } from '../model.ts';
 import { CHART_RANGES } from '../model.ts';
 import { type Effect, type Step, step } from './step.ts';
@@ -6,7 +6,7 @@ import { after } from './turning.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** How far back the ranges reach that seconds are not enough for, in milliseconds. */
+/** The reach of the ranges that need minutes instead of seconds, in milliseconds. */
 const LONG_RANGES: Readonly<Partial<Record<ChartRange, number>>> = { '1h': HOUR_MS, '24h': 24 * HOUR_MS };
 
 export function onOverviewKey(model: Model, key: string): Step {
@@ -19,7 +19,7 @@ export function withCharts(model: Model, chartRange: ChartRange): Step {
   return step(next, ...historyToLoad(next));
 }
 
-/** What the journal has to tell when the charts are opened: what was before the gateway. */
+/** Returns the span to read from the journal when the charts open: the time before the gateway's start. */
 export function historyToLoad({ chartRange, nowMs, snapshot }: Model): readonly Effect[] {
   const rangeMs = LONG_RANGES[chartRange];
   if (rangeMs === undefined) return [];

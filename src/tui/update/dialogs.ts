@@ -52,7 +52,7 @@ export function onDialogKey(model: Model, dialog: Dialog, key: string): Step {
   }
 }
 
-/** In a dialog of so many lines. */
+/** Scrolls a dialog with this many lines. */
 function onScrollKey(model: Model, dialog: Extract<Dialog, { top: number }>, lines: number, key: string): Step {
   if (key === 'enter' || key === 'q') return step(closeDialog(model));
   const room = noticeRoom(model.rows);
@@ -61,7 +61,7 @@ function onScrollKey(model: Model, dialog: Extract<Dialog, { top: number }>, lin
   return step(top === undefined ? model : { ...model, dialog: { ...dialog, top } });
 }
 
-/** Moves the cursor to a key, since whoever creates one usually goes on with it. */
+/** Moves the cursor to a new key, since its creator usually continues with it. */
 function selectKey(model: Model, name: string): Model {
   const cursor = shownKeys(model).findIndex(({ record }) => record.name === name);
   if (cursor < 0 || cursor === model.lists.keys.cursor) return model;
@@ -73,7 +73,7 @@ function quit(model: Model): Step {
   return step(model, { kind: 'quit' });
 }
 
-/** Pastes into the field that has the cursor, if there is one. */
+/** Pastes into the focused field, if any. */
 export function onDialogPaste(model: Model, dialog: Dialog, text: string): Step {
   const takesText =
     dialog.kind === 'form' || dialog.kind === 'palette' || (dialog.kind === 'confirm' && dialog.word !== undefined);
@@ -85,7 +85,7 @@ export function onDialogPaste(model: Model, dialog: Dialog, text: string): Step 
   );
 }
 
-/** A choice that was made for a form leads back to it. */
+/** Leaves a dialog. A picker that a form opened returns to the form. */
 function leaveDialog(model: Model, dialog: Dialog): Step {
   const form = dialog.kind === 'picker' && 'form' in dialog.saves ? dialog.saves.form : undefined;
   const left = { ...model, dialog: form };
@@ -114,7 +114,7 @@ function onFormKey(model: Model, form: Extract<Dialog, { kind: 'form' }>, key: s
   return step({ ...model, dialog: { ...form, fields: fields.with(cursor, { ...field, value, problem }) } });
 }
 
-/** What the commands ask, note or refuse is asked, noted and refused here, too. */
+/** Submits an action after the same confirmations, notes and refusals as the command. */
 function submitted(model: Model, effect: Effect): Step {
   const action = effect.kind === 'act' ? effect.action : undefined;
   if (action?.kind === 'create' || action?.kind === 'create_group') {

@@ -1,4 +1,4 @@
-/** Forms: their fields, and the actions they submit. Values are read as the commands read them. */
+/** Forms: their fields, and the actions they submit. Values are parsed as in the commands. */
 import { type Reading, readAmountAboveZero, readKeyName, readNote, readPath } from '../../operator/input.ts';
 import { explainGroupChange, explainKeyChange } from '../../operator/messages.ts';
 import {
@@ -20,7 +20,7 @@ import { typed } from '../draw/typed.ts';
 import type { Field, FormDialog, FormPurpose, Stored, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 
-/** Of what is no term of a key. */
+/** Readers of the fields that are not limits or terms of a key. */
 const READERS = {
   name: readKeyName,
   outer: readGroup,
@@ -35,7 +35,7 @@ function field(name: ReaderName | TermName, label: string, hint: string, value =
   return { name, label, hint, value: typed(value), problem: undefined };
 }
 
-/** The name of a group, with the sign before it or without; empty for none. */
+/** Reads a group's name, with or without its sign; empty for no group. */
 function readGroup(text: string): Reading<string> {
   return { ok: true, value: text.trim().replace(/^@/, '') };
 }
@@ -54,7 +54,7 @@ function termField<Name extends TermName>(
   return field(name, label, name === 'allowlist' ? `${hint} (Ctrl-O: choose)` : hint, termText(name, terms));
 }
 
-/** `outer`: the name of the group that it is put into, unless another is typed. */
+/** `outer`: the default group's name. */
 export function createForm(outer = ''): FormDialog {
   const fields = [
     field('name', 'Name', 'for example my-app'),
@@ -75,7 +75,7 @@ export function limitsForm({ record }: StoredKey): FormDialog {
   };
 }
 
-/** `outer`: the name of the group that it is put into, unless another is typed. */
+/** `outer`: the default outer group's name. */
 export function createGroupForm(outer: string): FormDialog {
   const names = Object.keys(GROUP_TERMS) as (keyof typeof GROUP_TERMS)[];
   const fields = [
@@ -86,7 +86,7 @@ export function createGroupForm(outer: string): FormDialog {
   return { kind: 'form', title: 'Create a group', purpose: { kind: 'create_group' }, fields, cursor: 0 };
 }
 
-/** The limits of a group, or those of one end user over those of all. */
+/** The limits of a group, or an end user's own limits, which override those of all end users. */
 export function levelForm(name: string, level: LevelRef, before: LevelTerms): FormDialog {
   const hintOf = (term: Term<unknown>) => (level.kind === 'user' ? { ...term, hint: 'as all end users' } : term);
   const terms = { ...NO_TERMS, ...before };
@@ -99,7 +99,7 @@ export function levelForm(name: string, level: LevelRef, before: LevelTerms): Fo
   };
 }
 
-/** What each end user of a key or a group may do. */
+/** The limits of each end user of a key or a group. */
 export function usersForm(name: string, owner: OwnerRef, before: UserLimits): FormDialog {
   const terms = { ...NO_TERMS, ...before };
   return {
@@ -118,13 +118,13 @@ function yesText(is: boolean): string {
   return is ? 'yes' : '';
 }
 
-/** `outer`: the name of the group that it is in; empty for none. */
+/** `outer`: the current group's name; empty without one. */
 export function moveForm(name: string, owner: OwnerRef, outer: string): FormDialog {
   const fields = [field('outer', 'To the group', 'none (Ctrl-O: choose)', outer)];
   return { kind: 'form', title: `Move ${name}`, purpose: { kind: 'move', owner }, fields, cursor: 0 };
 }
 
-/** `sign`: whether it is added or removed. */
+/** `sign`: 1 adds credit, -1 removes it. */
 export function creditForm(sign: 1n | -1n): FormDialog {
   const fields = [
     field('amount', 'USD', 'for example 25 or 0.50'),
@@ -144,7 +144,7 @@ export function exportForm(name: string): FormDialog {
   return { kind: 'form', title: 'Export usage as CSV', purpose: { kind: 'export' }, fields, cursor: 0 };
 }
 
-/** The effect of a valid form, or the form with what is wrong in it. */
+/** Returns the effect of a valid form, or the form with its errors. */
 export function submitForm(
   form: FormDialog,
   stored: Pick<Stored, 'keys' | 'groups'>,
@@ -155,7 +155,7 @@ export function submitForm(
   const fields = form.fields.map((each, index) => {
     const reading = readings[index];
     if (reading?.ok === false) return { ...each, problem: reading.expected };
-    // Reported while the name can still be corrected. The state file decides in the end.
+    // A taken name is reported while it can still be corrected. The store checks it again.
     return { ...each, problem: problemOf(each, purpose, stored) };
   });
   const cursor = fields.findIndex(({ problem }) => problem !== undefined);
@@ -164,7 +164,7 @@ export function submitForm(
   return effectOf(purpose, Object.fromEntries(values) as Values, stored);
 }
 
-/** What the state has against it. */
+/** Returns a conflict with the state. */
 function problemOf(
   { name, value: { text } }: Field,
   { kind }: FormPurpose,
@@ -181,7 +181,7 @@ function problemOf(
   return isTaken ? explainKeyChange({ kind: 'name_taken' }, text) : undefined;
 }
 
-/** What nobody has touched of limits stays as it is by now: others may have set it since, or its time has come. */
+/** Whether the user changed a field. Untouched limits are not submitted, since another user may have changed them. */
 function isTouched({ name, value: { text } }: Field, purpose: FormPurpose): boolean {
   if (purpose.kind === 'user_limits' && name === 'required') return text !== yesText(purpose.before.required);
   if (!('before' in purpose) || !isTerm(name)) return true;
@@ -197,7 +197,7 @@ function isTerm(name: string): name is TermName {
   return name in TERMS;
 }
 
-/** Of the fields that the form has and that were touched, once all of them are valid. */
+/** The values of the touched fields, once all of them are valid. */
 type Values = KeyTerms & {
   readonly [Name in ReaderName]: Extract<ReturnType<(typeof READERS)[Name]>, { ok: true }>['value'];
 };

@@ -1,4 +1,4 @@
-/** What is done in the tree of groups: rows are unfolded, end users paged through, groups and end users changed. Pure. */
+/** Actions in the tree of groups: unfolding rows, paging end users, changing groups and end users. Pure. */
 import { cleanName } from '../../core/spent-by.ts';
 import { countOf, usd } from '../../operator/format.ts';
 import type { Owner } from '../../state/keys.ts';
@@ -35,7 +35,7 @@ export function onGroupsKey(model: Model, key: string): Step {
   }
 }
 
-/** Unfolds it; then shows its details; then what lies beneath. */
+/** Unfolds the row; on the next press shows its details; then folds it or opens its requests. */
 function onEnter(model: Model, row: GroupRow): Step {
   if (row.kind === 'page') return turnPage(model, row);
   if (row.isUnfolded === false) return unfold(model, row);
@@ -56,7 +56,7 @@ function onEnter(model: Model, row: GroupRow): Step {
   }
 }
 
-/** Reads the first of its end users, if they have limits. */
+/** Unfolds a row and reads its first end users, if they have limits. */
 function unfold(model: Model, { id }: GroupRow): Step {
   const { groups } = model;
   const unfolded = new Set([...groups.unfolded, id]);
@@ -73,7 +73,7 @@ function fold(model: Model, { id }: GroupRow): Step {
   return step({ ...model, groups: { ...groups, unfolded, users } });
 }
 
-/** Unfolds all groups, or folds them if all are unfolded. End users, of whom there may be millions, are left folded. */
+/** Unfolds all groups, or folds them if all are unfolded. End users stay folded, since there may be millions. */
 function withAllFolded(model: Model): Model {
   const { groups, stored } = model;
   const all = stored.groups.map(({ record }) => record.id);
@@ -83,7 +83,7 @@ function withAllFolded(model: Model): Model {
   return withList({ ...model, groups: { ...groups, unfolded, users } }, { cursor: 0 }, 'groups');
 }
 
-/** To the row that it is inside of. */
+/** Moves the cursor to the parent row. */
 function outOf(model: Model, { depth }: GroupRow): Model {
   const { cursor } = model.lists.groups;
   const at = shownRows(model).findLastIndex((row, index) => index < cursor && row.depth < depth);
@@ -97,14 +97,14 @@ function turnPage(model: Model, { ownerId, to }: Extract<GroupRow, { kind: 'page
   const starts = to === 'later' ? [...page.starts, last] : page.starts.slice(0, -1);
   const users = new Map([...model.groups.users, [ownerId, { starts, users: undefined, hasMore: false }] as const]);
   const turned = { ...model, groups: { ...model.groups, users } };
-  // To the top of the page, which is where one reads on.
+  // Moves the cursor to the top of the new page.
   const top = shownRows(turned).findIndex((row) => row.kind === 'page' && row.ownerId === ownerId);
   return step(withList(turned, { cursor: Math.max(0, top) }, 'groups'), { kind: 'load_users' });
 }
 
 /**
- * Of what is unfolded, the page where names begin that begin with the last word of the filter: who is looked for may be
- * one of a million.
+ * Turns unfolded rows to the page of end users whose names begin with the filter's last word, since a user may be one
+ * of a million.
  */
 export function seekUsers(model: Model): Step {
   const { groups, lists } = model;
@@ -116,7 +116,7 @@ export function seekUsers(model: Model): Step {
   return step({ ...model, groups: { ...groups, users } }, { kind: 'load_users' });
 }
 
-/** A text after which no name comes before this one, in the order of their bytes. */
+/** Returns a text just before this one, with no name between the two in byte order. */
 function justBefore(text: string): string {
   const characters = [...text];
   const last = (characters.pop()?.codePointAt(0) ?? 0) - 1;
@@ -126,13 +126,13 @@ function justBefore(text: string): string {
     : `${characters.join('')}${String.fromCodePoint(isSurrogate ? 0xd7ff : last)}\u{10ffff}`;
 }
 
-/** The group that the row is, or is in: a new one is put beside it there. */
+/** Returns the group of the row, or around it: a new group gets the same outer group. */
 function groupAround(model: Model, row: GroupRow | undefined): string {
   if (row === undefined || row.kind === 'page' || row.kind === 'rest') return '';
   return groupName(model, row.kind === 'user' ? row.level.owner.groupId : row.level.record.groupId);
 }
 
-/** The group that a new key is put into: the one under the cursor, or around it. */
+/** Returns the group for a new key: the one under the cursor, or around it. */
 function groupHere(model: Model, row: GroupRow | undefined): string {
   return row?.kind === 'group' ? row.level.record.name : groupAround(model, row);
 }
@@ -177,7 +177,7 @@ function onGroupAction(model: Model, group: StoredGroup, key: string): Step {
   }
 }
 
-/** Says where all goes that is in it. */
+/** Asks for a confirmation that states where the group's members move. */
 function askToDelete(model: Model, { record, month }: StoredGroup): Step {
   const { id: groupId, name, groupId: outer } = record;
   const { groups, keys } = model.stored;
@@ -201,7 +201,7 @@ function askToDelete(model: Model, { record, month }: StoredGroup): Step {
   );
 }
 
-/** `e` and `d`. */
+/** The keys `e` and `d`. */
 function switchLevel(model: Model, level: LevelRef, key: string, title: string, text: string): Step {
   const action = (state: 'enabled' | 'disabled') => ({ kind: 'set_level_state', level, state }) as const;
   if (key === 'e') return step(model, { kind: 'act', action: action('enabled') });

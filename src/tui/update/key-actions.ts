@@ -1,4 +1,4 @@
-/** What is done with a key: its details, its state, its limits, its models. Pure. */
+/** Actions on a key: its details, its state, its limits, its models. Pure. */
 
 import { ago, countOf, usd } from '../../operator/format.ts';
 import { deletedWith } from '../../operator/messages.ts';
@@ -13,7 +13,7 @@ import { createForm, limitsForm, moveForm, usersForm } from './forms.ts';
 import { pickerOptions } from './picker.ts';
 import { type Step, step, withMessage } from './step.ts';
 
-/** Opens the details of the key under the cursor, if there is one. */
+/** Opens the details of the key under the cursor, if any. */
 export function openDetail(model: Model): Step {
   const current = currentKey(model);
   if (current === undefined) return closeDetail(model);
@@ -43,7 +43,7 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
         state: 'disabled',
       });
     case 'r': {
-      // The successor would be refused like it.
+      // The successor of an expired key would be refused as well.
       if (isGone(record, model.nowMs)) {
         return step(withMessage(model, `${name} has expired. Give it more time first, with l.`, 'warn'));
       }
@@ -81,19 +81,19 @@ export function onKeyAction(model: Model, current: StoredKey | undefined, key: s
   }
 }
 
-/** The name of a group; empty for none. */
+/** Returns a group's name; empty without a group. */
 export function groupName(model: Model, groupId: string | null): string {
   return groupsById(model).get(groupId ?? '')?.record.name ?? '';
 }
 
-/** A state file from an older version may hold a name that cannot be typed. */
+/** Whether a name can be typed; a state file from an older version may contain others. */
 export function isTypable(name: string): boolean {
   return name !== '' && name === name.trim() && clean(name) === name;
 }
 
 type ConfirmDialog = Extract<Dialog, { kind: 'confirm' }>;
 
-/** Asks before it does something. */
+/** Asks for a confirmation. */
 export function confirm(
   model: Model,
   title: string,

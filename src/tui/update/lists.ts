@@ -1,4 +1,4 @@
-/** What the same keys do in every list: move, filter, order. Pure. */
+/** The keys that work in every list: move, filter, sort. Pure. */
 import { edited, type Typed, typed } from '../draw/typed.ts';
 import { LISTS } from '../lists/lists.ts';
 import type { ListState, Sort } from '../lists/state.ts';
@@ -6,21 +6,21 @@ import { FIRST_LISTS, type Model, type View } from '../model.ts';
 import { isLooking, searched, stopped } from './requests.ts';
 import { moveCursor, type Step, step } from './step.ts';
 
-/** Rows of the screen that are not rows of a list, roughly: a page is what the others show. */
+/** Approximate rows of the screen outside a list; the remaining ones are a page. */
 const FRAME_ROWS = 8;
 
 export function withList(model: Model, change: Partial<ListState>, view: View = model.view): Model {
   return { ...model, lists: { ...model.lists, [view]: { ...model.lists[view], ...change } } };
 }
 
-/** The cursor on the last row, if its own is gone: rows come and go while another view is open. */
+/** Moves the cursor to the last row if its own is gone: rows change while another view is open. */
 export function withinRows(model: Model): Model {
   const { cursor } = model.lists[model.view];
   const { length } = LISTS[model.view].shown(model);
   return cursor < Math.max(1, length) ? model : withList(model, { cursor: Math.max(0, length - 1) });
 }
 
-/** Undefined if the key does none of it. */
+/** Handles a key press; undefined for other keys. */
 export function onListKey(model: Model, key: string): Step | undefined {
   const { view } = model;
   const { cursor, sort } = model.lists[view];
@@ -39,12 +39,12 @@ export function onListKey(model: Model, key: string): Step | undefined {
   }
 }
 
-/** What is typed next is a word of its own. */
+/** Appends a blank, so that further typing starts a new word. */
 function forNextWord({ text }: Typed): Typed {
   return typed(text === '' || text.endsWith(' ') ? text : `${text} `);
 }
 
-/** A key press while the filter is being typed. */
+/** Handles a key press while the filter is being typed. */
 export function onFilterKey(model: Model, key: string): Step {
   if (key === 'enter' || key === 'escape') {
     const done = withList(model, { isTyping: false });
@@ -57,18 +57,18 @@ export function onFilterKey(model: Model, key: string): Step {
   return next.text === filter.text ? step(withList(model, { filter: next })) : withFilter(model, next);
 }
 
-/** The list with another filter, from its top. */
+/** Sets the filter and moves to the top of the list. */
 export function withFilter(model: Model, filter: Typed): Step {
   const next = withList(model, { filter, cursor: firstOf(model.view) });
   return next.view === 'requests' ? searched(next) : step({ ...next, keys: { detail: undefined } });
 }
 
-/** In the Overview nothing is chosen at first. */
+/** Returns the initial cursor: -1 in the Overview. */
 function firstOf(view: View): number {
   return view === 'overview' ? -1 : 0;
 }
 
-/** The order by a column, the other way round if it is that already. */
+/** Sorts by a column; by the current one, in the other direction. */
 export function withOrder(model: Model, by: string): Model {
   const { view } = model;
   const { sort } = model.lists[view];
@@ -83,7 +83,7 @@ function reversed(sort: Sort): Sort {
   return { ...sort, isDown: !sort.isDown };
 }
 
-/** The order by the next column, and after the last one the first. */
+/** Returns the sort by the next column; after the last one, by the first. */
 function nextSort(view: View, sort: Sort | undefined): Sort | undefined {
   const { sortable, startsLow } = LISTS[view];
   const by = sortable[sort === undefined ? 0 : sortable.indexOf(sort.by) + 1];

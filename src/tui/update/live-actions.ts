@@ -1,4 +1,4 @@
-/** Stopping a request, and keeping rows in their place while somebody looks at one of them. Pure. */
+/** Stops requests, and keeps rows in place while one of them is selected. Pure. */
 
 import { parseUsd } from '../../core/money.ts';
 import { duration, usd } from '../../operator/format.ts';
@@ -9,7 +9,7 @@ import type { LiveRow, Model } from '../model.ts';
 import { keyNames } from '../select.ts';
 import { type Step, step, withMessage } from './step.ts';
 
-/** Freezes the ended rows while one is selected: new ones would push it away while it is read. */
+/** Freezes the ended rows while one is selected: new ones would push it away. */
 export function freezeRows(model: Model): Model {
   const { isOpen, frozen } = model.live;
   const { cursor } = model.lists.live;
@@ -26,7 +26,7 @@ export function onLiveAction(model: Model, current: LiveRow, key: string): Step 
   const where = elsewhere === undefined ? '' : ` on ${clean(elsewhere.node)}`;
   return step({
     ...model,
-    // Otherwise the row in question would move on behind the question.
+    // Freezes all rows, so that the row in question stays in place behind the dialog.
     live: { ...model.live, asked: shownRequests(model) },
     dialog: {
       kind: 'confirm',

@@ -1,4 +1,4 @@
-/** The palette: everything that can be reached, found by a few characters of its name. Pure. */
+/** The palette: finds every action and object by a few characters of its name. Pure. */
 import { OTHER_NAMES } from '../../core/spent-by.ts';
 import { SECTIONS, VIEW_NAMES } from '../bindings.ts';
 import { edited, NOTHING_TYPED } from '../draw/typed.ts';
@@ -9,10 +9,10 @@ import { moveCursor, type Step, step } from './step.ts';
 
 export type PaletteDialog = Extract<Dialog, { kind: 'palette' }>;
 
-/** What happens if an entry is chosen. */
+/** The effect of choosing an entry. */
 export type Choice =
   | { readonly kind: 'view'; readonly view: View }
-  /** In the view; undefined for any. */
+  /** Presses a key in the view; undefined for the open view. */
   | { readonly kind: 'press'; readonly key: string; readonly view: View | undefined }
   | { readonly kind: 'key'; readonly keyId: string }
   | { readonly kind: 'group'; readonly groupId: string }
@@ -22,24 +22,24 @@ export type Choice =
   | { readonly kind: 'request'; readonly id: string };
 
 export interface Entry {
-  /** What kind of thing it is. */
+  /** The type of the entry. */
   readonly of: string;
   readonly text: string;
-  /** The keys that do the same. */
+  /** The equivalent keys. */
   readonly shown: string;
   readonly choice: Choice;
-  /** What is searched, in lower case. */
+  /** The searched text, in lower case. */
   readonly searched: string;
 }
 
-/** The best matches that can be scrolled through. Whoever looks for another types one more character. */
+/** Maximum matches; typing one more character narrows them down. */
 const MAX_FOUND = 200;
-/** Up to this many lines, so that the view beneath stays in sight. */
+/** Maximum lines, so that the view beneath stays visible. */
 const MAX_LINES = 14;
-/** What is not an entry: the window's status and hints, the frame, the field, and the lines around it. */
+/** Rows outside the entries: the window's status and hints, the frame, the field, and the lines around it. */
 const AROUND_ROWS = 8;
 
-/** How many entries show at once. */
+/** Returns the number of visible entries. */
 export function paletteRoom(rows: number): number {
   return Math.max(1, Math.min(MAX_LINES, rows - AROUND_ROWS));
 }
@@ -48,7 +48,7 @@ export function openPalette(model: Model): Step {
   return step({ ...model, dialog: { kind: 'palette', query: NOTHING_TYPED, cursor: 0 } });
 }
 
-/** Every key press but Enter. */
+/** Handles every key press except Enter. */
 export function onPaletteKey(model: Model, palette: PaletteDialog, key: string): Step {
   const typedKey = [...key].length === 1;
   const cursor = typedKey || key === 'home' || key === 'end' ? undefined : moved(model, palette, key);
@@ -64,25 +64,25 @@ function moved(model: Model, { query, cursor }: PaletteDialog, key: string): num
   return moveCursor(Math.min(cursor, Math.max(0, rows - 1)), key, rows, paletteRoom(model.rows));
 }
 
-/** The entry under the cursor; undefined if nothing matches. */
+/** Returns the entry under the cursor; undefined without a match. */
 export function chosenEntry(model: Model, { query, cursor }: PaletteDialog): Entry | undefined {
   const entries = found(model, query.text);
   return entries[Math.min(cursor, entries.length - 1)];
 }
 
 interface Found {
-  /** What the entries depend on. */
+  /** The inputs of the result, compared by identity. */
   readonly of: readonly unknown[];
   readonly query: string;
-  /** All that match, and the best of them in order. */
+  /** All matches, and the best of them in order. */
   readonly matching: readonly Entry[];
   readonly best: readonly Entry[];
 }
 
-/** The last result: a key press needs it to move and to draw, and a longer query finds nothing else. */
+/** The last result. A key press uses it to move and to draw, and a longer query searches only its matches. */
 let last: Found | undefined;
 
-/** The entries that match what is typed, best first. */
+/** Returns the entries that match the query, best first. */
 export function found(model: Model, query: string): readonly Entry[] {
   const of = [
     model.stored.keys,
@@ -100,7 +100,7 @@ export function found(model: Model, query: string): readonly Entry[] {
   const isLonger = known !== undefined && query.startsWith(known.query);
   const entries = isLonger ? known.matching : [...actions(model), ...named(model)];
   const { matching, best } = matches(entries, queryWords(query));
-  // An id that was pasted need not be on the screen.
+  // A pasted request id is offered even if the request is not loaded.
   last = { of, query, matching, best: REQUEST_ID.test(query.trim()) ? [requestEntry(query.trim()), ...best] : best };
   return last.best;
 }
@@ -119,12 +119,12 @@ function matches(entries: readonly Entry[], words: readonly string[]): Pick<Foun
     if (score !== undefined) scored.push({ entry, score });
   }
   const matching = scored.map(({ entry }) => entry);
-  // Of two that match as well, more of the shorter one has been typed.
+  // At equal scores the shorter entry wins, since the query covers more of it.
   scored.sort((a, b) => b.score - a.score || a.entry.searched.length - b.entry.searched.length);
   return { matching, best: scored.slice(0, MAX_FOUND).map(({ entry }) => entry) };
 }
 
-/** What the view can do first, then the views, then what can be done everywhere and elsewhere. */
+/** Actions of the open view first, then the views, then global actions and those of other views. */
 function actions(model: Model): Entry[] {
   const here = SECTIONS.filter(({ of }) => of === model.view);
   const others = SECTIONS.filter(({ of }) => of !== model.view);
@@ -144,7 +144,7 @@ function actions(model: Model): Entry[] {
   return [...entriesOf(here), ...views, ...entriesOf(others)];
 }
 
-/** Acts on the key under the cursor. */
+/** Keys that act on the key under the cursor. */
 const ON_A_KEY = new Set(['r', 'e', 'd', 'l', 'm', 'D']);
 
 function about(model: Model, of: View | undefined, press: string): string {
@@ -154,12 +154,12 @@ function about(model: Model, of: View | undefined, press: string): string {
 
 const namedBy = new WeakMap<readonly unknown[], readonly Entry[]>();
 
-/** In one text, so that it can be compared. */
+/** Joined into one text for comparison. */
 function namesOfUpstreams({ snapshot }: Model): string {
   return (snapshot?.upstreams ?? []).map(({ upstream }) => upstream).join('\n');
 }
 
-/** The end users that the dashboard has read: of unfolded groups, of requests, and of usage. */
+/** Returns the loaded end users: of unfolded groups, of requests, and of usage. */
 function usersOf({ groups, requests, usage, ended }: Model): string[] {
   const names = [
     ...[...groups.users.values()].flatMap(({ users = [] }) => users.map(({ name }) => name)),
@@ -170,7 +170,7 @@ function usersOf({ groups, requests, usage, ended }: Model): string[] {
   return [...new Set(names)].filter((name) => name !== undefined && name !== '' && name !== OTHER_NAMES) as string[];
 }
 
-/** Keys, groups and models, made once for each read of the state; providers, end users and requests. */
+/** Entries of keys, groups and models, cached per read of the state; and of providers, end users and requests. */
 function named(model: Model): readonly Entry[] {
   const { keys, groups, models } = model.stored;
   return [
@@ -196,12 +196,12 @@ function once(of: readonly unknown[], make: () => readonly Entry[]): readonly En
   return known;
 }
 
-/** Found after an entry whose name begins with what is typed: models begin with the names of providers. */
+/** An entry that ranks after entries whose name begins with the query: model ids begin with provider names. */
 function behind(of: string, text: string, shown: string, choice: Choice): Entry {
   return { of, text, shown, choice, searched: `${of} ${text}`.toLowerCase() };
 }
 
-/** `also`: words that find it, too. */
+/** `also`: further words that match the entry. */
 function entry(of: string, text: string, shown: string, choice: Choice, also = ''): Entry {
   return { of, text, shown, choice, searched: `${text} ${also}`.trim().toLowerCase() };
 }

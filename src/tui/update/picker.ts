@@ -1,4 +1,4 @@
-/** Choosing the models that a key or a group may call: for one, or for the form that creates one. */
+/** The picker for the models of a key or a group, opened from its row or from a form. Pure. */
 import { readTerm } from '../../operator/terms.ts';
 import { typed } from '../draw/typed.ts';
 import type { Dialog, FormDialog, Model } from '../model.ts';
@@ -6,17 +6,17 @@ import { moveCursor, type Step, step, withMessage } from './step.ts';
 
 type PickerDialog = Extract<Dialog, { kind: 'picker' }>;
 
-/** How far PgUp and PgDn move in a list of models. */
+/** Rows that PgUp and PgDn move in a list of models. */
 const PICKER_PAGE = 10;
 const FIELD = 'allowlist';
 const GROUP_FIELD = 'outer';
 
-/** The models in the config, and those in the allowlist that the config no longer has. */
+/** Returns the models in the config, and those that only the allowlist contains. */
 export function pickerOptions({ stored }: Model, allowlist: readonly string[] | null): string[] {
   return [...new Set([...stored.models.map(({ id }) => id), ...(allowlist ?? [])])];
 }
 
-/** Opens the picker for the field of a group under the cursor, or else for the form's field of models. */
+/** Opens the picker for the focused group field, otherwise for the form's model field. */
 export function pickForField(model: Model, form: FormDialog): Step {
   return form.fields[form.cursor]?.name === GROUP_FIELD ? pickGroup(model, form) : pickModels(model, form);
 }
@@ -31,7 +31,7 @@ function pickGroup(model: Model, form: FormDialog): Step {
   return step({ ...model, dialog: { kind: 'picker', saves, name: '', options, chosen, cursor } });
 }
 
-/** With what was typed there. */
+/** Starts with the models typed in the field. */
 function pickModels(model: Model, form: FormDialog): Step {
   const at = form.fields.findIndex(({ name }) => name === FIELD);
   const reading = readTerm(FIELD, form.fields[at]?.value.text ?? '', model.nowMs);
@@ -61,7 +61,7 @@ export function onPickerKey(model: Model, picker: PickerDialog, key: string): St
   }
 }
 
-/** Enter takes the group under the cursor, and x none. */
+/** Enter chooses the group under the cursor; x chooses no group. */
 function onGroupKey(model: Model, { options, cursor }: PickerDialog, form: FormDialog, key: string): Step {
   if (key !== 'enter' && key !== ' ' && key !== 'x') return step(model);
   return step({ ...model, dialog: withValue(form, GROUP_FIELD, key === 'x' ? '' : (options[cursor] ?? '')) });
@@ -73,7 +73,7 @@ function withValue(form: FormDialog, name: string, text: string): FormDialog {
   return { ...form, fields };
 }
 
-/** Where every model is allowed, removing one leaves all the others. */
+/** Adds or removes a model. Removing one from "all models" leaves all others. */
 function toggle(
   options: readonly string[],
   chosen: readonly string[] | null,

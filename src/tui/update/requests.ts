@@ -1,4 +1,4 @@
-/** Searching the journal: page by page, as far as the screen needs it. Pure. */
+/** Searches the journal, page by page as the screen needs it. Pure. */
 
 import type { JournalPlace } from '../../state/requests.ts';
 import { JOURNAL, journalWords, searchOf } from '../lists/journal.ts';
@@ -7,15 +7,15 @@ import type { FoundPage, FoundRequest, Model } from '../model.ts';
 import { keyNames } from '../select.ts';
 import { type RequestsRead, type Step, step } from './step.ts';
 
-/** Rows beyond the cursor that are read before they are needed, in screens. */
+/** Screens of rows that are loaded ahead of the cursor. */
 const SCREENS_AHEAD = 2;
-/** How many found requests are kept. Beyond, those at the top are dropped; Home reads them again. */
+/** Maximum loaded requests. Beyond it the first ones are dropped; Home reads them again. */
 export const MAX_FOUND = 10_000;
 
-/** From so many requests on that were looked through, a search is not begun anew by itself. */
+/** Number of examined requests above which a search is not repeated automatically. */
 export const LONG_SEARCH = 5_000;
 
-/** Searches from the newest request on. */
+/** Searches from the newest request. */
 export function searched(model: Model): Step {
   const search = model.requests.search + 1;
   const fresh = { rows: [], isReading: true, next: undefined, looked: 0, left: undefined, isStopped: false };
@@ -23,13 +23,13 @@ export function searched(model: Model): Step {
   return step({ ...model, requests }, { kind: 'load_requests', search, query: searchOf(model), after: undefined });
 }
 
-/** Reads the newest again, in place of what was read. */
+/** Replaces the results by a new search from the newest request. */
 export function refreshed(model: Model): Step {
   const { search } = model.requests;
   return step(model, { kind: 'load_requests', search, query: searchOf(model), after: undefined });
 }
 
-/** Takes a page, and asks for the next if the screen has room for more. */
+/** Adds a page, and requests the next one if the screen has room. */
 export function withPage(model: Model, { search, after, page }: RequestsRead): Step {
   const { requests } = model;
   if (search !== requests.search) return step(model);
@@ -54,31 +54,31 @@ export function withPage(model: Model, { search, after, page }: RequestsRead): S
   return readOn(next);
 }
 
-/** The gateway knows keys by their ids. */
+/** Adds key names to refusals: the gateway knows keys by id. */
 function named(rows: readonly FoundRequest[], model: Model): readonly FoundRequest[] {
   const nameOf = keyNames(model);
   return rows.map((row) => (row.refused === undefined ? row : { ...row, key: nameOf(row.keyId) }));
 }
 
-/** How many requests lie in a page, those included that the state has passed over. */
+/** Returns the number of examined requests in a page, including those that did not match. */
 function passedBy(after: JournalPlace | undefined, { rows, next }: FoundPage): number {
   const isKnown = after !== undefined && next !== undefined && after.row > 0n && next.row > 0n;
   const apart = isKnown ? Number(after.row - next.row) : 0;
   return Math.max(apart, rows.length);
 }
 
-/** Whether a search takes its time: whoever waits for it may want to stop it. */
+/** Whether a long search is in progress, which the user may want to stop. */
 export function isLooking({ isReading, looked }: Model['requests']): boolean {
   return isReading && looked >= LONG_SEARCH;
 }
 
-/** Looks no further back; what was found stays. What is being read is dropped when it comes. */
+/** Stops the search and keeps its results. A page still in flight is dropped when it arrives. */
 export function stopped(model: Model): Model {
   const { requests } = model;
   return { ...model, requests: { ...requests, search: requests.search + 1, isReading: false, isStopped: true } };
 }
 
-/** Asks for the next page where the cursor comes near the end of what was found. */
+/** Requests the next page if the cursor is near the end of the results. */
 export function readOn(model: Model): Step {
   const { requests, lists, rows } = model;
   const { isReading, isStopped, next, search } = requests;

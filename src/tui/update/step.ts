@@ -1,4 +1,4 @@
-/** Events and effects of the dashboard, and the parts of a step that several of them share. */
+/** Events and effects of the dashboard, and helpers for the steps that produce them. */
 import type { Snapshot, TrafficRow } from '../../control/protocol.ts';
 import { MAX_ENDED, type RequestRow } from '../../observe/worker-snapshot.ts';
 import type { CreditEntry } from '../../state/account.ts';
@@ -26,12 +26,12 @@ export type Event =
   /** A character, or the name of a key: `up`, `enter`, `escape`, `ctrl+c`. */
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'paste'; readonly text: string }
-  /** `on`: what is drawn there. */
+  /** `on`: the clicked item. */
   | { readonly kind: 'mouse'; readonly action: MouseAction; readonly on: Click | undefined }
   | { readonly kind: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly kind: 'tick'; readonly nowMs: number }
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** `socketError` says why the control socket cannot be trusted, if that is the reason. */
+  /** `socketError`: the reason for distrusting the control socket, if any. */
   | { readonly kind: 'disconnected'; readonly socketError?: string }
   | { readonly kind: 'stored'; readonly stored: Stored }
   | { readonly kind: 'shared'; readonly shared: Shared | undefined }
@@ -39,34 +39,34 @@ export type Event =
   | {
       readonly kind: 'users';
       readonly ownerId: string;
-      /** Where the page begins. */
+      /** Start of the page. */
       readonly after: string;
       readonly users: readonly StoredUser[];
       readonly hasMore: boolean;
     }
   | { readonly kind: 'usage'; readonly rows: readonly ComparedUsage[] }
-  /** Undefined if it could not be read. */
+  /** Undefined after a failed read. */
   | { readonly kind: 'plot'; readonly plot: PlottedCost | undefined }
   | RequestsRead
   /** Minutes from the journal. */
   | { readonly kind: 'history'; readonly rows: readonly TrafficRow[] }
-  /** The journal rows that the audit has read, and all. */
+  /** Journal rows read by the audit, and the total. */
   | { readonly kind: 'audit_progress'; readonly read: number; readonly of: number }
   | { readonly kind: 'audit_ended'; readonly title: string; readonly lines: readonly string[]; readonly tone: Tone }
   /** All entries, oldest first. */
   | { readonly kind: 'credit_history'; readonly entries: readonly CreditEntry[] }
   | Outcome
-  /** What came of something that was done, which is remembered. */
+  /** The result of a recorded action. */
   | {
       readonly kind: 'done';
       readonly action: AnyAction;
-      /** The key, group or end user as it was before. */
+      /** The key, group or end user before the action. */
       readonly before: Subject | undefined;
       readonly undoes: number | undefined;
       readonly atMs: number;
       readonly outcome: Outcome | KeyCreated;
     }
-  /** What was asked for failed, for reasons that may need more than the line of messages. */
+  /** A failure whose text may be too long for the message line. */
   | { readonly kind: 'failed'; readonly title: string; readonly lines: readonly string[] }
   | KeyCreated;
 
@@ -86,13 +86,13 @@ interface KeyCreated {
 export interface RequestsRead {
   readonly kind: 'requests';
   readonly search: number;
-  /** Where the page begins; undefined for the first. */
+  /** Start of the page; undefined for the first. */
   readonly after: JournalPlace | undefined;
-  /** Undefined if it could not be read. */
+  /** Undefined after a failed read. */
   readonly page: FoundPage | undefined;
 }
 
-/** Asks for a page of the journal. */
+/** Loads a page of the journal. */
 export interface LoadRequests {
   readonly kind: 'load_requests';
   readonly search: number;
@@ -108,7 +108,7 @@ export type Effect =
   | { readonly kind: 'stop_audit' }
   | { readonly kind: 'load_credit' }
   | { readonly kind: 'load_key'; readonly keyId: string }
-  /** The pages of end users that are shown and not read yet. */
+  /** Loads the visible pages of end users that are not loaded yet. */
   | { readonly kind: 'load_users' }
   | { readonly kind: 'load_usage'; readonly by: UsageGroup; readonly range: Range; readonly of: UsageOf }
   | LoadRequests
@@ -127,30 +127,30 @@ export function step(model: Model, ...effects: readonly Effect[]): Step {
   return { model, effects };
 }
 
-/** What is typed, except Ctrl-C, which must work at any time. */
+/** Whether an event is typed input. Ctrl-C does not count, since it must work at any time. */
 export function isInput(event: Event): boolean {
   return event.kind === 'paste' || event.kind === 'mouse' || (event.kind === 'key' && event.key !== 'ctrl+c');
 }
 
 export const READ_ONLY = 'This dashboard is read-only.';
 
-/** How long a message stays. */
+/** Duration of a message. */
 const MESSAGE_MS = 6_000;
 
 export function withMessage(model: Model, text: string, tone: Tone): Model {
   return { ...model, message: { text, tone, untilMs: model.nowMs + MESSAGE_MS } };
 }
 
-/** How much of the past is kept, by second and by minute. */
+/** History that is kept by second and by minute. */
 const REMEMBERED_S = 300;
 const REMEMBERED_MINUTES_S = 86_400;
 
-/** The known seconds, with fresh ones replacing or following them. */
+/** Merges fresh seconds into the known ones; a fresh one replaces its predecessor. */
 export function withSeconds(known: readonly TrafficRow[], fresh: readonly TrafficRow[], nowMs: number): TrafficRow[] {
   return following(known, fresh, nowMs / 1000 - REMEMBERED_S);
 }
 
-/** The same for minutes. */
+/** Merges fresh minutes into the known ones. */
 export function withMinutes(known: readonly TrafficRow[], fresh: readonly TrafficRow[], nowMs: number): TrafficRow[] {
   return following(known, fresh, nowMs / 1000 - REMEMBERED_MINUTES_S);
 }
@@ -160,11 +160,14 @@ function following(known: readonly TrafficRow[], fresh: readonly TrafficRow[], o
   return [...known.filter(({ at_s: atS }) => atS < first), ...fresh].filter(({ at_s: atS }) => atS >= oldestS);
 }
 
-/** The known minutes, with those from the journal. The gateway knows more of its own minutes. */
+/**
+ * Merges minutes from the journal. For each minute the row with more requests wins, which is usually the gateway's
+ * own.
+ */
 export function withHistory(known: readonly TrafficRow[], history: readonly TrafficRow[], nowMs: number): TrafficRow[] {
   const rows = new Map(history.map((row) => [row.at_s, row]));
   for (const row of known) {
-    // Unless it has started within one.
+    // A gateway that started within this minute has counted only a part of it.
     if (row.requests >= (rows.get(row.at_s)?.requests ?? 0)) rows.set(row.at_s, row);
   }
   return withMinutes(
@@ -174,7 +177,7 @@ export function withHistory(known: readonly TrafficRow[], history: readonly Traf
   );
 }
 
-/** The known ended requests, with fresh ones replacing or following them. */
+/** Merges fresh ended requests into the known ones. */
 export function withEnded(known: readonly RequestRow[], fresh: readonly RequestRow[]): readonly RequestRow[] {
   const [first] = fresh;
   if (first === undefined) return known;
@@ -183,7 +186,7 @@ export function withEnded(known: readonly RequestRow[], fresh: readonly RequestR
   return [...before, ...fresh].slice(-MAX_ENDED);
 }
 
-/** The cursor after a key press, among this many rows; undefined if the key does not move it. */
+/** Returns the cursor after a key press, among this many rows; undefined if the key does not move it. */
 export function moveCursor(cursor: number, key: string, rows: number, page: number): number | undefined {
   const by: Readonly<Record<string, number>> = {
     up: -1,

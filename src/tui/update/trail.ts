@@ -1,4 +1,4 @@
-/** Going from a row to what lies beneath it, and back. Pure. */
+/** Opens the data behind a row in another view, and returns from it. Pure. */
 import { NOTHING_TYPED, typed } from '../draw/typed.ts';
 import { shownRows } from '../lists/groups.ts';
 import { shownKeys } from '../lists/keys.ts';
@@ -11,10 +11,10 @@ import { withinRows } from './lists.ts';
 import { searched } from './requests.ts';
 import { type Step, step } from './step.ts';
 
-/** Whoever goes in circles gets back this far. */
+/** Maximum steps that Esc can go back. */
 const MAX_TRAIL = 20;
 
-/** The view, from its top, with a filter; Esc comes back to where the model is. `label` says what was chosen. */
+/** Opens a view from its top with a filter; Esc returns to the current state. `label`: the chosen row. */
 function into(model: Model, label: string, view: View, filter = ''): Model {
   const { lists, overview, keys, groups, live, requests, usage } = model;
   const place: Place = { label, filter, view: model.view, lists, overview, keys, groups, live, requests, usage };
@@ -28,12 +28,12 @@ function into(model: Model, label: string, view: View, filter = ''): Model {
   };
 }
 
-/** Back to where the last step came from; undefined at the beginning. */
+/** Returns to the previous place; undefined at the beginning. */
 export function back(model: Model): Step | undefined {
   const place = model.trail.at(-1);
   if (place === undefined) return undefined;
   const { label: _label, filter: _filter, ...left } = place;
-  // A page that was asked for beneath must not land here.
+  // A new search number drops a page requested by the view that is being left.
   const search = model.requests.search + 1;
   const restored = withinRows({
     ...model,
@@ -59,41 +59,41 @@ export function back(model: Model): Step | undefined {
   }
 }
 
-/** Back to where the trail had this length. */
+/** Returns to the place at which the trail had this length. */
 export function backTo(model: Model, trailLength: number): Step {
   let at = step(model);
   while (at.model.trail.length > trailLength) at = back(at.model) ?? at;
   return at;
 }
 
-/** The filter that the view was opened with. */
+/** Returns the filter with which the view was opened. */
 export function firstFilter({ trail }: Model): string {
   return trail.at(-1)?.filter ?? '';
 }
 
-/** Requests in the journal that these words find. */
+/** Opens the requests in the journal that match these words. */
 export function intoRequests(model: Model, label: string, ...words: readonly string[]): Step {
   return searched(into(model, label, 'requests', words.join(' ')));
 }
 
-/** Usage of one thing, by another. */
+/** Opens the usage of one object, grouped by another kind. */
 export function intoUsage(model: Model, label: string, usage: Pick<Model['usage'], 'by' | 'range' | 'of'>): Step {
   const next = into(model, label, 'usage');
   return step({ ...next, usage: { ...next.usage, ...usage, rows: [] } }, { kind: 'load_usage', ...usage });
 }
 
-/** The details of a key. */
+/** Opens the details of a key. */
 export function intoKey(model: Model, label: string, keyId: string): Step {
   const next = into(model, label, 'keys');
   const cursor = shownKeys(next).findIndex(({ record }) => record.id === keyId);
-  // Its name may be all that is left of it.
+  // A deleted key may remain only as a name.
   if (cursor < 0) return step(model);
   const lists = { ...next.lists, keys: { ...next.lists.keys, cursor } };
   const detail = { keyId, byModel: [], byDay: [], refusals: [], refusedLately: [] };
   return step({ ...next, lists, keys: { detail } }, { kind: 'load_key', keyId });
 }
 
-/** The details of a group, with all that it is in unfolded. */
+/** Opens the details of a group and unfolds its outer groups. */
 export function intoGroup(model: Model, label: string, groupId: string): Step {
   const groups = groupsById(model);
   const unfolded = new Set(model.groups.unfolded);
@@ -102,13 +102,13 @@ export function intoGroup(model: Model, label: string, groupId: string): Step {
   }
   const next = into({ ...model, groups: { ...model.groups, unfolded } }, label, 'groups');
   const cursor = shownRows(next).findIndex(({ id }) => id === groupId);
-  // It may have been deleted since.
+  // The group may have been deleted since.
   if (cursor < 0) return step(model);
   const lists = { ...next.lists, groups: { ...next.lists.groups, cursor } };
   return step({ ...next, lists, groups: { ...next.groups, isOpen: true } });
 }
 
-/** Where a trouble is looked into. */
+/** Opens the view that shows the cause of a trouble. */
 export function intoTrouble(model: Model, { text, view, keyId, groupId, upstream }: Trouble): Step {
   if (groupId !== undefined) return intoGroup(model, text, groupId);
   if (keyId !== undefined) return intoKey(model, text, keyId);
@@ -118,7 +118,7 @@ export function intoTrouble(model: Model, { text, view, keyId, groupId, upstream
   return step(upstream === undefined ? next : atUpstream(next, upstream));
 }
 
-/** The failures of a provider. */
+/** Opens the failures of a provider. */
 export function intoUpstream(model: Model, upstream: string): Step {
   return step(atUpstream(into(model, upstream, 'overview'), upstream));
 }

@@ -1,4 +1,4 @@
-/** Goes round a list of choices. Pure. */
+/** Cycles through a list of choices. Pure. */
 
 export function after<T>(list: readonly T[], item: T): T {
   return list[(list.indexOf(item) + 1) % list.length] as T;

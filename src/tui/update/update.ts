@@ -1,4 +1,4 @@
-/** The next model after an event. Pure: whatever has to be done is returned as effects. */
+/** Computes the next model after an event. Pure: side effects are returned as data. */
 import { count } from '../../operator/format.ts';
 import { clean, widthOf } from '../../operator/text.ts';
 import type { CreditEntry } from '../../state/account.ts';
@@ -40,7 +40,7 @@ import { onViewClick, onViewKey } from './views.ts';
 
 export function update(model: Model, event: Event): Step {
   const { model: next, effects } = updated(model, event);
-  // The rows move on once the question about one of them is answered.
+  // The rows move again once the question about one of them is answered.
   const isAnswered = next.dialog === undefined && next.live.asked !== undefined;
   const answered = isAnswered ? { ...next, live: { ...next.live, asked: undefined } } : next;
   const followed = withPane(answered, model);
@@ -48,8 +48,8 @@ export function update(model: Model, event: Event): Step {
 }
 
 /**
- * A pane beside the keys has the details of the one under the cursor. As that moves on, its figures are left to the next
- * refresh: to read them takes longer than to draw, and whoever holds a key down passes by many.
+ * Updates the pane of details for the key under the cursor. While the cursor moves, the figures wait for the next
+ * refresh: reading them takes longer than drawing, and a held key skips many rows.
  */
 function withPane(model: Model, before: Model): Step {
   if (model.view !== 'keys' || !hasPane(model)) return step(model);
@@ -113,7 +113,10 @@ function updated(model: Model, event: Event): Step {
   }
 }
 
-/** In a dialog if a line has no room for it. What is open already stays: a new key is shown only once. */
+/**
+ * Shows a failure in the message line, or in a dialog if it is too long. An open dialog stays: it may show a new key,
+ * which is shown only once.
+ */
 function withFailure(model: Model, { title, lines }: Extract<Event, { kind: 'failed' }>): Model {
   const text = lines.join(' · ');
   const isShort = widthOf(clean(text)) < model.columns;
@@ -121,7 +124,7 @@ function withFailure(model: Model, { title, lines }: Extract<Event, { kind: 'fai
   return { ...model, dialog: { kind: 'notice', title, lines, top: 0 } };
 }
 
-/** A read-only dashboard refuses what changes something, or asks whether it should. */
+/** Refuses changes, and questions about changes, in a read-only dashboard. */
 function permitted(model: Model, next: Step): Step {
   const changes =
     isForChange(next.model.dialog) || next.effects.some(({ kind }) => kind === 'act' || kind === 'reload');
@@ -149,7 +152,7 @@ function isForChange(dialog: Dialog | undefined): boolean {
 
 function withSnapshot(model: Model, { snapshot }: Extract<Event, { kind: 'snapshot' }>): Model {
   const nowMs = snapshot.now_ms;
-  // After a gap, or with another gateway, the known seconds are still part of the past.
+  // After a gap, or with another gateway, the known seconds remain valid history.
   const seconds = withSeconds(model.seconds, snapshot.seconds, nowMs);
   const minutes = withMinutes(model.minutes, snapshot.minutes, nowMs);
   const ended = withEnded(model.ended, snapshot.recent);
@@ -179,7 +182,7 @@ function withoutOldMessage(model: Model): Model {
   return model.message !== undefined && model.message.untilMs < model.nowMs ? { ...model, message: undefined } : model;
 }
 
-/** Keeps the cursor on its row as rows come and go, or in its place if the row is gone. */
+/** Keeps the cursor on its row as rows change; if the row is gone, at its index. */
 function withCursors(model: Model, before: Model): Model {
   const { view } = model;
   const { cursor } = model.lists[view];
@@ -188,13 +191,13 @@ function withCursors(model: Model, before: Model): Model {
   const next = isSame
     ? model
     : withList(model, { cursor: followRow(list.ids(before), list.ids(model), cursor, isChosen(model)) });
-  // One key's figures must never appear under another's name.
+  // The figures of one key must never appear under another's name.
   const { detail } = next.keys;
   const isOther = detail !== undefined && currentKey(next)?.record.id !== detail.keyId;
   return freezeRows(isOther ? { ...next, keys: { detail: undefined } } : next);
 }
 
-/** Whether the row under the cursor is looked at, even if it is the first. */
+/** Whether the user has selected the row under the cursor, even if it is the first. */
 function isChosen({ view, lists, keys, groups, live }: Model): boolean {
   switch (view) {
     case 'overview':
@@ -213,13 +216,13 @@ function isChosen({ view, lists, keys, groups, live }: Model): boolean {
 }
 
 function followRow(before: readonly string[], after: readonly string[], cursor: number, isChosen: boolean): number {
-  // At the top the user is watching what comes in, so the cursor stays there.
+  // At the top without a selection, the cursor stays at the top as rows arrive.
   const id = cursor > 0 || isChosen ? before[cursor] : undefined;
   const index = id === undefined ? -1 : after.indexOf(id);
   return index >= 0 ? index : Math.min(cursor, Math.max(0, after.length - 1));
 }
 
-/** Nothing if another page has been asked for meanwhile. */
+/** Drops the result if another page has been requested since. */
 function withUsers(model: Model, { ownerId, after, users, hasMore }: Extract<Event, { kind: 'users' }>): Model {
   const page = model.groups.users.get(ownerId);
   if (page === undefined || page.starts.at(-1) !== after) return model;
@@ -227,7 +230,7 @@ function withUsers(model: Model, { ownerId, after, users, hasMore }: Extract<Eve
   return { ...model, groups: { ...model.groups, users: read } };
 }
 
-/** Keeps the cursor on its row: figures that are read again may have another order. */
+/** Keeps the cursor on its row, since new figures may change the order. */
 function withUsage(model: Model, rows: readonly ComparedUsage[]): Model {
   const { by, rowsBy } = model.usage;
   const next = { ...model, usage: { ...model.usage, rows, rowsBy: by, readAtMs: model.nowMs } };
@@ -241,7 +244,7 @@ function onPaste(model: Model, text: string): Step {
   const line = text.replace(/[\r\n]+$/, '').replace(/[\r\n\t]+/g, ' ');
   if (model.dialog !== undefined) return onDialogPaste(model, model.dialog, line);
   const { filter, isTyping } = model.lists[model.view];
-  // An id that somebody sent is looked for at once.
+  // A pasted id is searched immediately.
   if (!isTyping)
     return model.view === 'requests'
       ? withFilter(model, typed(line.trim().slice(0, MAX_TYPED_CHARACTERS)))
@@ -252,7 +255,7 @@ function onPaste(model: Model, text: string): Step {
   );
 }
 
-/** Dialogs in which arrows move: in others the wheel does nothing. */
+/** Dialogs in which the arrow keys move; in others the wheel has no effect. */
 const SCROLLED = new Set(['picker', 'palette', 'notice', 'done', 'credit_history']);
 
 function onMouse(model: Model, { action, on }: Extract<Event, { kind: 'mouse' }>): Step {
@@ -315,13 +318,13 @@ function copied(model: Model, text: string | undefined): Step {
   return step(withMessage(model, `Copied ${text}, if this terminal supports it.`, 'good'), { kind: 'copy', text });
 }
 
-/** Goes to where the worst trouble is looked into, pressed again to the next, and from the last to the first. */
+/** Opens the view of the worst trouble; each further press opens the next one, cyclically. */
 function openTrouble(model: Model): Step {
   const troubles = troublesOf(model);
   const at = (troubles.findIndex(({ about }) => about === model.walk?.to) + 1) % Math.max(1, troubles.length);
   const trouble = troubles[at];
   if (trouble === undefined) return step(withMessage(model, 'Nothing is wrong.', 'good'));
-  // Esc leads back to where the first was pressed, however many there were.
+  // Esc returns to the place of the first press, however many followed.
   const trailLength = Math.min(model.walk?.trailLength ?? model.trail.length, model.trail.length);
   const start = backTo(model, trailLength);
   const { model: next, effects } = intoTrouble(start.model, trouble);
@@ -330,7 +333,7 @@ function openTrouble(model: Model): Step {
   return step({ ...told, walk: { to: trouble.about, trailLength } }, ...start.effects, ...effects);
 }
 
-/** Does what was chosen as if its keys had been pressed. */
+/** Carries out the chosen entry as if its keys had been pressed. */
 function onPaletteEnter(model: Model, palette: PaletteDialog): Step {
   const chosen = chosenEntry(model, palette);
   return chosen === undefined ? step(model) : choose({ ...model, dialog: undefined }, chosen);
@@ -361,10 +364,13 @@ function choose(model: Model, { text, choice }: Entry): Step {
   }
 }
 
-/** Leaves what was gone into. Of the requests that were followed in Live, none will be left. */
+/**
+ * Opens a view and clears the trail. In Live the cursor starts at the top, since the followed requests will have
+ * ended.
+ */
 function openView(model: Model, view: View): Step {
   const { trail, lists } = model;
-  // A filter that only a way into the view has brought is gone with it.
+  // Removes a filter that a step of the trail set.
   const unfiltered =
     trail.length === 0 ? lists : { ...lists, [model.view]: { ...lists[model.view], filter: NOTHING_TYPED } };
   const live = view === 'live' ? { ...unfiltered.live, cursor: 0 } : unfiltered.live;
@@ -393,27 +399,27 @@ function openView(model: Model, view: View): Step {
   }
 }
 
-/** Nothing if nobody waits for it any more. */
+/** Drops the result if the dialog has been closed. */
 function withAudit(model: Model, event: Extract<Event, { kind: 'audit_progress' | 'audit_ended' }>): Model {
   if (model.dialog?.kind !== 'audit') return model;
   if (event.kind === 'audit_progress') return { ...model, dialog: { ...event, kind: 'audit' } };
   return { ...model, dialog: { ...event, kind: 'notice', top: 0 } };
 }
 
-/** Not over what has been opened in the meantime. */
+/** Shows the history unless another dialog has been opened since. */
 function withCredit(model: Model, entries: readonly CreditEntry[]): Model {
   if (model.dialog !== undefined && model.dialog.kind !== 'credit_history') return model;
   const newest = entries.slice(-MAX_ENTRIES).reverse();
   return { ...model, dialog: { kind: 'credit_history', entries: newest, total: entries.length, top: 0 } };
 }
 
-/** What was undone is said to be, with what is so again. */
+/** Adds a note to the outcome of an undo. */
 function toldOf({ undoes, outcome }: Extract<Event, { kind: 'done' }>): Event {
   if (undoes === undefined || outcome.kind !== 'outcome' || outcome.tone === 'bad') return outcome;
   return { ...outcome, text: `Undone: ${outcome.text}` };
 }
 
-/** A new key is never among what is remembered. */
+/** Builds the record of an action. It never contains a new key. */
 function doneOf({ action, before, undoes, atMs, outcome }: Extract<Event, { kind: 'done' }>) {
   const told = outcome.kind === 'outcome' ? outcome : ({ text: `Created key ${outcome.name}.`, tone: 'good' } as const);
   return { action, before, undoes, atMs, text: told.text, tone: told.tone };

@@ -25,7 +25,7 @@ import { type Step, step } from './step.ts';
 import { back, firstFilter, intoKey, intoRequests, intoTrouble, intoUsage } from './trail.ts';
 import { after, before } from './turning.ts';
 
-/** Any error: what `f` adds to the filter, and takes out of it. */
+/** The filter word for any error, which `f` adds or removes. */
 const ERRORS = 'err:*';
 
 export function onViewKey(model: Model, key: string): Step {
@@ -51,7 +51,7 @@ export function onViewKey(model: Model, key: string): Step {
   }
 }
 
-/** A click on what is drawn in a view. A filter that is being typed stays as it is. */
+/** Handles a click in a view. A filter that is being typed stays as it is. */
 export function onViewClick(typing: Model, { on, which }: Click): Step {
   const model = withList(typing, { isTyping: false });
   switch (on) {
@@ -78,7 +78,7 @@ export function onViewClick(typing: Model, { on, which }: Click): Step {
   }
 }
 
-/** What the row under the cursor brings with it. */
+/** Loads the data of the row under the cursor after a move. */
 function onMoved(before: Model, { model, effects }: Step): Step {
   switch (model.view) {
     case 'keys':
@@ -96,7 +96,7 @@ function onMoved(before: Model, { model, effects }: Step): Step {
   }
 }
 
-/** A search that was stopped goes on where the cursor goes on. */
+/** Resumes a stopped search when the cursor moves down. */
 function goneOn(before: Model, model: Model): Model {
   const isOn = model.lists.requests.cursor > before.lists.requests.cursor || isAtEnd(model);
   return isOn && model.requests.isStopped ? { ...model, requests: { ...model.requests, isStopped: false } } : model;
@@ -106,7 +106,7 @@ function isAtEnd({ requests, lists }: Model): boolean {
   return lists.requests.cursor >= requests.rows.length - 1;
 }
 
-/** Stops a search that takes its time, closes the details, then drops what was typed into the filter, then goes back. */
+/** In this order: stops a long search, closes the details, clears the typed part of the filter, goes back. */
 function onEscape(model: Model): Step {
   const { view, lists, overview, keys, groups, live, requests } = model;
   if (view === 'requests' && isLooking(requests)) return step(stopped(model));
@@ -122,7 +122,7 @@ function onEscape(model: Model): Step {
   return step(view === 'overview' ? withList(model, { cursor: -1 }) : model);
 }
 
-/** With nothing chosen, what is wrong counts. */
+/** Opens an item of the Overview; without a cursor, the first trouble. */
 function onItem(model: Model, chosen: OverviewItem | undefined): Step {
   const item = chosen ?? shownItems(model).find(({ kind }) => kind === 'trouble');
   switch (item?.kind) {
@@ -179,14 +179,14 @@ function onRequestsKey(model: Model, key: string): Step {
         : step({ ...model, requests: { ...model.requests, isOpen: true } });
     case 'down':
     case 'j':
-      // Nothing was found so far, so there is no row to go to.
+      // The list is empty, so the key only resumes the search.
       return readOn(goneOn(model, model));
     default:
       return step(model);
   }
 }
 
-/** Only what failed, or everything again. */
+/** Filters for failures; on the next press removes that filter. */
 function withErrors(model: Model): Step {
   const words = model.lists[model.view].filter.text.split(' ').filter((word) => word !== '');
   const others = words.filter((word) => word !== ERRORS);
@@ -224,7 +224,7 @@ function showUsage(model: Model, show: Partial<Pick<Model['usage'], 'by' | 'rang
   return step(changed, { kind: 'load_usage', ...query });
 }
 
-/** By what it is not narrowed down to yet; in the end, to the requests themselves. */
+/** Groups by the next kind that is not filtered yet; in the end, opens the requests. */
 function onUsageRow(model: Model, row: UsageRow): Step {
   const { key, keyId, source } = row;
   const { range, of } = model.usage;
@@ -256,7 +256,7 @@ function onUsageRow(model: Model, row: UsageRow): Step {
   );
 }
 
-/** To the requests of a user, tag or app. Those beyond the bound of names have no name in common: undefined for these. */
+/** Returns filter words for the requests of a user, tag or app; undefined for the row of all names beyond the limit. */
 function nameWords(row: UsageRow, { key, model, period }: UsageOf): string[] | undefined {
   const kind = NAME_KINDS.find((each) => row[each] !== undefined);
   const name = kind && row[kind];
@@ -272,6 +272,6 @@ function nameWords(row: UsageRow, { key, model, period }: UsageOf): string[] | u
 function onCatalogModel(model: Model): Step {
   const chosen = shownModels(model)[model.lists.models.cursor];
   if (chosen === undefined) return step(model);
-  // That of which its row has the figures.
+  // The row shows this month's figures, so the usage has the same range.
   return intoUsage(model, chosen.id, { by: 'key', range: 'this month', of: { model: chosen.id } });
 }
