@@ -1,4 +1,4 @@
-/** The calls of one thread to the ledger: direct calls if the ledger is in that thread, messages if it is in another. */
+/** A thread's calls to the ledger: direct calls if the ledger runs in the same thread, messages otherwise. */
 import type { MessagePort } from 'node:worker_threads';
 import type { RateFigures } from '../core/limits.ts';
 import { Port } from '../core/port.ts';
@@ -41,12 +41,12 @@ export class LedgerClient implements LedgerControl, ClientPort {
   readonly #tickets = new Tickets<Answer>();
   #commit = 0;
   #flushed = 0;
-  /** The waits for a flush, by the commit. */
+  /** Pending flush promises by commit number. */
   readonly #flushes = new Map<number, PromiseWithResolvers<void>>();
   #storageFault: string | undefined;
   #ended: LedgerUnavailable | undefined;
 
-  /** `onTold` is called with everything but answers that the ledger tells. */
+  /** `onTold` receives every message from the ledger except replies. */
   constructor(ledger: CommandPort, onTold: (told: Told) => void = () => {}) {
     this.#ledger = ledger;
     this.#onTold = onTold;
@@ -120,7 +120,7 @@ export class LedgerClient implements LedgerControl, ClientPort {
     return this.#ended !== undefined;
   }
 
-  /** No more replies will come: rejects all outstanding calls, and every later one. */
+  /** Rejects all pending calls and every later one: the ledger sends no more replies. */
   end(reason: string): void {
     this.#ended ??= new LedgerUnavailable(reason);
     this.#tickets.rejectAll(this.#ended);
@@ -154,7 +154,7 @@ export class LedgerClient implements LedgerControl, ClientPort {
     }
   }
 
-  /** Nothing waits for the answer, and a ledger that cannot answer reports that elsewhere. */
+  /** Sends a command without waiting for its answer. The ledger reports failures through its storage fault. */
   #tell(command: Command): void {
     this.#ask(command).catch(() => {});
   }
@@ -168,7 +168,10 @@ export class LedgerClient implements LedgerControl, ClientPort {
   }
 }
 
-/** The ledger in another thread. The commands of one turn of the event loop are sent together: a message costs as much as 20. */
+/**
+ * Sends commands to the ledger in another thread. The commands of one turn of the event loop share a message, because a
+ * message costs as much as 20 commands.
+ */
 export class RemoteLedger implements CommandPort {
   readonly #port: { tell(name: 'ask', ...asked: Ask): void };
   #outbox: PackedCommand[] = [];
@@ -186,7 +189,6 @@ export class RemoteLedger implements CommandPort {
     this.#port.tell('ask', 'flush', commit);
   }
 
-  /** Sends the commands of this turn. */
   send(): void {
     const commands = this.#outbox;
     this.#outbox = [];
@@ -194,7 +196,7 @@ export class RemoteLedger implements CommandPort {
   }
 }
 
-/** Connects a thread to the ledger that another one has started. */
+/** Connects this thread to a ledger started by another one. */
 export function connectLedger(channel: MessagePort): Ledger {
   const port = new Port<Tellable, Askable>(channel, 'the ledger');
   const client = new LedgerClient(new RemoteLedger(port));

@@ -1,14 +1,11 @@
-/**
- * What must hold of every command before the ledger acts on it. A command that fails a check is an
- * internal error.
- */
+/** Preconditions of commands. A command that violates one is an internal error. */
 import { invariant } from '../core/invariant.ts';
 import type { Settlement } from '../core/settlement.ts';
 import { cacheWritesOf } from '../core/usage.ts';
 import type { AdmissionRequest, Growth } from './ledger.ts';
 import type { Command } from './protocol.ts';
 
-/** Throws an InvariantError if a command holds an impossible amount or token count. */
+/** Throws an InvariantError if a command contains an impossible amount or token count. */
 export function checkCommand(command: Command): void {
   if (command.kind === 'admit') checkAdmission(command.request);
   else if (command.kind === 'forecast') for (const request of command.question.requests) checkAdmission(request);

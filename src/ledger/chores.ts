@@ -1,17 +1,17 @@
-/** What the ledger thread does besides its batches, one at a time and between two of them. */
+/** Background work of the ledger thread. Chores run one at a time, between batches. */
 import type { Engine, Eventual } from './engine.ts';
 
-/** How long counted refusals wait, so that later ones are written with them. */
+/** Delay before counted refusals are written, so that later ones share the write. */
 const REFUSALS_MS = 100;
-/** The time between two searches for journal rows past their retention. */
+/** Interval between two searches for journal rows past their retention. */
 const RETENTION_MS = 600_000;
-/** The pause between two steps of a search that found more. Requests come first. */
+/** Pause between two steps of a search that found more rows, so that requests take precedence. */
 const RETENTION_STEP_MS = 50;
 
 type Chore = 'refusals' | 'retention';
 
 interface ChoresContext {
-  /** A chore has become due: `run` is to be called. */
+  /** Called when a chore becomes due. The owner then calls `run`. */
   onDue(): void;
   /** Runs a write, and reports a storage fault. */
   tryTo(write: (lockWaitMs: number) => Eventual<void>): Promise<void>;
@@ -21,7 +21,6 @@ interface ChoresContext {
 export class Chores {
   readonly #engine: Engine;
   readonly #context: ChoresContext;
-  /** Due now. */
   readonly #due = new Set<Chore>();
   #refusalsTimer: NodeJS.Timeout | undefined;
   #retentionTimer: NodeJS.Timeout | undefined;
@@ -32,13 +31,13 @@ export class Chores {
     this.#context = context;
   }
 
-  /** A chore becomes due. */
+  /** Marks a chore as due. */
   add(chore: Chore): void {
     this.#due.add(chore);
     this.#context.onDue();
   }
 
-  /** Does what is due. */
+  /** Runs the due chores. */
   async run(): Promise<void> {
     for (const chore of this.#due) {
       this.#due.delete(chore);
@@ -52,7 +51,7 @@ export class Chores {
     if (this.#engine.hasRefusals) await this.#context.tryTo((lockWaitMs) => this.#engine.writeRefusals(lockWaitMs));
   }
 
-  /** Nothing becomes due any more. */
+  /** Stops the timers. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#refusalsTimer);
@@ -66,7 +65,7 @@ export class Chores {
     }, REFUSALS_MS);
   }
 
-  /** Drops rows past their retention in small steps, and searches again after a while. */
+  /** Drops rows past their retention in small steps, then schedules the next search. */
   async #dropOldRows(): Promise<void> {
     let isMore = false;
     if (!this.#context.isFaulty()) {
@@ -76,7 +75,7 @@ export class Chores {
     }
     clearTimeout(this.#retentionTimer);
     if (this.#isStopped) return;
-    // A process that has nothing else to do ends.
+    // Unreferenced, so that the timer does not keep an otherwise finished process alive.
     this.#retentionTimer = setTimeout(() => this.add('retention'), isMore ? RETENTION_STEP_MS : RETENTION_MS).unref();
   }
 }

@@ -1,4 +1,4 @@
-/** Starts the ledger, in a thread of its own or in this one, and opens ports for other threads. */
+/** Starts the ledger, in its own thread or in the calling one, and opens ports for other threads. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { startThread } from '../core/threads.ts';
@@ -8,88 +8,86 @@ import type { LedgerControl, LedgerOptions, LedgerStart, LedgerSummary } from '.
 import type { Ask, Askable, LedgerCalls, MainCalls, Tellable, Told } from './protocol.ts';
 import { LedgerOpening, type LedgerReports } from './serve.ts';
 
-/** Events the ledger reports outside of replies. */
+/** Events that the ledger reports outside of replies. */
 export interface LedgerEvents {
-  /** The file cannot be written. The message says why and what to do. */
+  /** The state cannot be written. The message contains the cause and the remedy. */
   onStorageFault(message: string): void;
-  /** It can be written again. */
+  /** The state can be written again. */
   onStorageRecovered(): void;
-  /** Operators stop these requests, through the database. */
+  /** An operator has stopped these requests through the database. */
   onStops(requestIds: readonly string[]): void;
-  /** Other gateways are dead, and this many requests of theirs were charged as held. */
+  /** Other gateways have died, and this many of their requests were charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
-  /** After that entry of the log, this gateway has come to another state than the others. It begins anew. */
+  /** After this log entry, the state of this gateway has diverged from the log. The gateway rebuilds it. */
   onDifference?(entry: bigint): void;
-  /** That entry of the log is nothing that a gateway asks. The gateway of that number is shut out. */
+  /** This log entry is malformed. The gateway that wrote it is excluded. */
   onNonsense?(entry: bigint, nodeId: number): void;
-  /** The database has lost that entry of the log, and as many requests as that, which had ended, are charged as held. */
+  /** The database has lost this log entry. This many requests that had already ended are charged as held. */
   onLostLog?(entry: bigint, requests: number): void;
-  /** A request has ended whose key is not in the database any more: nobody is charged. */
+  /** The key of a settled request was deleted from the database, so the request is not charged. */
   onUncharged?(requestId: string): void;
-  /** A process that has handed over has ended, and this many requests of it were charged as held. */
+  /** The process before a handover has ended, and this many of its requests were charged as held. */
   onOrphans(requests: number): void;
-  /** An internal error has ended the ledger. Nothing can be admitted any more. */
+  /** An internal error has ended the ledger. Admission is closed for good. */
   onDeath(error: Error): void;
 }
 
-/** A running ledger, as the thread that started it sees it. */
+/** A running ledger, as seen by the thread that started it. */
 export interface RunningLedger {
   readonly client: LedgerControl;
   readonly summary: LedgerSummary;
   /** Opens a port for another thread, which passes it to `connectLedger`. */
   connect(): MessagePort;
   /**
-   * Opens a port for what an earlier process asks. These requests are its own; what is open of them,
-   * and of those that it has admitted here, is charged as held when the port closes.
+   * Opens a port for the commands of an earlier process, with the ids of its open requests. When the port closes, these
+   * and all requests admitted through it are charged as held, unless they have ended.
    */
   connectEarlier(requestIds: readonly string[], onTold: (told: Told) => void): EarlierPort;
   /**
-   * Has the ledger end what it has begun and decide nothing more, until `keep` or `forward`. Rejects
-   * with a UserError if it cannot be handed over; it decides on then.
+   * Completes pending work and stops deciding until `keep` or `forward`. Rejects with a UserError if the state cannot
+   * be handed over; the ledger then continues.
    */
   handOver(): Promise<Handover>;
-  /** Has the ledger decide again: nobody has taken over. */
+  /** Resumes deciding after a failed handover. */
   keep(): void;
   /**
-   * The ledger of the next process decides from now on. What threads of this process ask is passed to
-   * `ask`; undefined once a thread has ended.
+   * Forwards commands to the ledger of the next process. `ask` receives the requests of each thread's port, and
+   * undefined when a thread has ended.
    */
   forward(ask: (port: number, asked: Ask | undefined) => void): void;
-  /** What the next process tells the thread at this port. */
+  /** Passes a message of the next process to the thread at this port. */
   tell(port: number, told: Told): void;
-  /** The next process has ended: fails all calls, and every later one. */
+  /** Fails all calls, and every later one, because the next process has ended. */
   abandon(reason: string): void;
-  /** Runs the commands sent so far, then closes the file. Unsettled requests stay open in it. */
+  /** Runs the commands sent before, then closes the state. Unsettled requests stay open in it. */
   close(): Promise<void>;
 }
 
-/** A port that stands for one of an earlier process. */
+/** A port that represents a port of an earlier process. */
 export interface EarlierPort {
   ask(asked: Ask): void;
   close(): void;
 }
 
-/** A ledger that has not opened the state. */
+/** A prepared ledger, before it opens the state. */
 export interface WaitingLedger {
-  /** Resolves when all is loaded that it takes to open it. Rejects with a UserError if that would take long. */
+  /** Resolves when the modules needed to open the state are loaded. Rejects with a UserError if opening would take long. */
   readonly loaded: Promise<void>;
-  /** Opens it, and goes on with what was handed over. Throws a UserError if it cannot be used. */
+  /** Opens the state, and restores a handover. Throws a UserError if the state is unusable. */
   open(handover?: Handover): Promise<RunningLedger>;
-  /** In place of `open`, or after it where nothing was asked: it lets go of the state. */
+  /** Releases the state. Call instead of `open`, or after it if no command was sent. */
   discard(): Promise<void>;
 }
 
-/** Where a ledger runs: in a thread of its own, or in the one that starts it. */
+/** The thread that a ledger runs in: its own, or the calling one. */
 export type Place = 'thread' | 'here';
 
-/** Starts the ledger in a thread of its own. Throws a UserError if the state cannot be used. */
+/** Starts the ledger in its own thread. Throws a UserError if the state is unusable. */
 export function startLedger(options: LedgerOptions, events: LedgerEvents): Promise<RunningLedger> {
   return prepareLedger(options, events, { place: 'thread', isAhead: false }).open();
 }
 
-/**
- * Prepares a ledger. `isAhead`: it is to load all that it can before it opens the state, so that this takes little time.
- */
+/** Prepares a ledger. `isAhead`: preload as much as possible, so that opening the state takes little time. */
 export function prepareLedger(
   options: LedgerOptions,
   events: LedgerEvents,
@@ -107,12 +105,12 @@ function inThread(start: LedgerStart, main: LedgerReports, events: LedgerEvents)
   const served: MainCalls = { ...main, told: (...told) => client.tell(...told) };
   port.serve(served);
   const discard = async () => {
-    // Ends the client first: this end of the thread is not a failure.
+    // Ends the client first, so that the exit of the thread is not reported as a failure.
     client.end('the ledger is closed');
     await thread.terminate();
   };
   const loaded = port.call('load');
-  // It may fail before anything waits for it.
+  // `open` reports the failure; without this handler, an earlier rejection would end the process.
   loaded.catch(() => {});
   const die = dieOnce(client, events);
   const calls: Calls = {
@@ -121,7 +119,7 @@ function inThread(start: LedgerStart, main: LedgerReports, events: LedgerEvents)
     keep: () => port.tell('keep'),
     forward: () => port.tell('forward'),
     tell: (...given) => port.tell('tell', ...given),
-    // A thread that has died has nothing left to close.
+    // A dead thread has already released the state.
     close: () => {
       ledger.send();
       return port.call('close').catch(() => {});
@@ -133,7 +131,7 @@ function inThread(start: LedgerStart, main: LedgerReports, events: LedgerEvents)
       try {
         const summary = await port.call('open', handover);
         thread.on('error', die);
-        // Not at once: its last reply, that it has closed, arrives together with its end.
+        // Deferred, because the reply to `close` arrives together with the exit event.
         thread.on('exit', () => setImmediate(() => die(new Error('the ledger has ended'))));
         return running(calls, client, summary, (forwarded) => port.serve({ ...served, forwarded }));
       } catch (error) {
@@ -150,7 +148,7 @@ function here(start: LedgerStart, main: LedgerReports, events: LedgerEvents): Wa
   const reports = { ...main };
   const opening = new LedgerOpening(start, reports, (error) => die(error));
   const loaded = opening.load();
-  // It may fail before anything waits for it.
+  // `open` reports the failure; without this handler, an earlier rejection would end the process.
   loaded.catch(() => {});
   return {
     loaded,
@@ -167,7 +165,7 @@ function here(start: LedgerStart, main: LedgerReports, events: LedgerEvents): Wa
   };
 }
 
-/** The calls of the main thread to a ledger that has opened the state. */
+/** The calls of the main thread to a ledger with an open state. */
 type Calls = Omit<LedgerCalls, 'ask' | 'load' | 'open'>;
 
 function dieOnce(client: LedgerClient, events: LedgerEvents): (error: Error) => void {
@@ -185,7 +183,7 @@ function onFaults(events: LedgerEvents): (told: Told) => void {
   };
 }
 
-/** Until a handover, no command is forwarded. */
+/** Before a handover, no command is forwarded. */
 function reportsOf(events: LedgerEvents): LedgerReports {
   return {
     stops: events.onStops,
@@ -229,7 +227,7 @@ function running(
     tell: (number, told) => calls.tell(number, told),
     abandon: (reason) => {
       client.end(reason);
-      // Closes the ports of the other threads as well.
+      // Also closes the ports of the other threads.
       void calls.close();
     },
     close: async () => {

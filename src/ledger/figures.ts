@@ -1,10 +1,10 @@
-/** The rate-limit figures of a client whose key is unknown, and which limit a window has. Pure. */
+/** Rate-limit figures for unknown keys, and the limit of each window. Pure. */
 import type { Limits, RateFigures } from '../core/limits.ts';
 
-/** Which window of a key the rate-limit figures describe. */
+/** The window of a key that rate-limit figures describe. */
 export type RequestWindow = 'requests' | 'listings';
 
-/** The default limits, with nothing used. */
+/** Figures of the default limits, without any usage. */
 export function untouchedFigures(name: RequestWindow, limits: Limits): RateFigures {
   const limitRequests = limitOf(name, limits);
   return {

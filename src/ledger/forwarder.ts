@@ -1,13 +1,13 @@
 /**
- * After a handover: what the threads of this process ask goes to the ledger of the next one, through
- * the main thread, and what that tells them comes back.
+ * Forwards the commands of this process's threads to the ledger of the next process after a handover, through the main
+ * thread, and passes the replies back.
  */
 import { packCommand } from './packing.ts';
 import type { Ask, ClientPort, MainCalls, QueuedCommand, Told } from './protocol.ts';
 
 export class Forwarder {
   readonly #main: Pick<MainCalls, 'forwarded'>;
-  /** The ports by which the next process knows them. */
+  /** The port numbers known to the next process. */
   readonly #numbers = new WeakMap<ClientPort, number>();
   readonly #ports = new Map<number, ClientPort>();
   #count = 0;
@@ -27,12 +27,12 @@ export class Forwarder {
     this.#count++;
   }
 
-  /** Its number stays until the process ends. */
+  /** A port keeps its number until the process ends. */
   numberOf(port: ClientPort): number {
     return this.#numbers.get(port) as number;
   }
 
-  /** Begins, with the commands that nobody has decided. */
+  /** Starts forwarding, beginning with the undecided commands. */
   open(undecided: readonly QueuedCommand[]): void {
     this.#isOpen = true;
     for (const queued of undecided) this.take(queued);
@@ -50,7 +50,7 @@ export class Forwarder {
     this.#ports.get(number)?.tell(...told);
   }
 
-  /** A port has closed. */
+  /** Removes a closed port. */
   end(port: ClientPort): void {
     this.#ports.delete(this.numberOf(port));
     if (this.#isOpen) this.#send(port, undefined);

@@ -1,8 +1,8 @@
-/** What the ledger of one process hands over to that of the next: all that is only in its memory. */
+/** The in-memory state that the ledger of one process hands over to the ledger of the next. */
 import type { HoldRow } from '../state/journal.ts';
 import type { WindowEntries } from './local/window.ts';
 
-/** A request in flight. Its hold is in the state as well. */
+/** An open request. Its hold is also in the stored state. */
 export interface OpenRequestHandover {
   readonly hold: HoldRow;
   readonly reservedTokens: number;
@@ -11,7 +11,6 @@ export interface OpenRequestHandover {
   readonly hasSlot: boolean;
 }
 
-/** The windows of a level. */
 export interface KeyHandover {
   readonly keyId: string;
   readonly requests: WindowEntries;
@@ -19,16 +18,16 @@ export interface KeyHandover {
   readonly listings: WindowEntries;
 }
 
-/** What an engine knows and its state does not. Times are those of `machineMs`. */
+/** The state of an engine that is not stored. Times are in `machineMs`. */
 export interface EngineHandover {
   readonly keys: readonly KeyHandover[];
   readonly open: readonly OpenRequestHandover[];
 }
 
 export interface Handover extends EngineHandover {
-  /** The last commit. All are flushed, and the next ledger goes on counting from here. */
+  /** The number of the last commit. All commits are flushed, and the next ledger continues the numbering. */
   readonly commits: number;
-  /** The open requests, by the port from which their commands will come. */
+  /** The open requests of each port that will forward their commands. */
   readonly ports: readonly PortHandover[];
 }
 

@@ -1,4 +1,4 @@
-/** The open requests of earlier processes, whose commands come through ports that stand for them. */
+/** Tracks the open requests of earlier processes, whose commands arrive through forwarding ports. */
 import type { PortHandover } from './handover.ts';
 import { type ClientPort, type Command, type DecidedCommand, isAdmitted, isCountBegun } from './protocol.ts';
 
@@ -6,7 +6,7 @@ export class InheritedRequests {
   readonly #byPort = new Map<ClientPort, Set<string>>();
   readonly #portOf = new Map<string, ClientPort>();
   readonly #closed = new Set<ClientPort>();
-  /** Those of them that are counts of tokens, of which the next process is told nothing. */
+  /** The token counts among the requests. A handover omits them. */
   readonly #counts = new Set<string>();
 
   add(port: ClientPort, requestIds: readonly string[]): void {
@@ -14,7 +14,7 @@ export class InheritedRequests {
     for (const id of requestIds) this.#portOf.set(id, port);
   }
 
-  /** To be called with every batch: what has been opened and ended. */
+  /** Tracks the requests opened and ended by a batch. Must be called with every batch. */
   follow(batch: readonly DecidedCommand[]): void {
     if (this.#byPort.size === 0) return;
     for (const { command, port, answer } of batch) {
@@ -26,19 +26,19 @@ export class InheritedRequests {
     }
   }
 
-  /** A port has closed. What it has sent before is still to be decided. */
+  /** Marks a port as closed. Commands sent before may still wait for a decision. */
   close(port: ClientPort): void {
     if (this.#byPort.has(port)) this.#closed.add(port);
   }
 
-  /** The ports that have closed, until their requests are taken. */
+  /** The closed ports whose requests are not taken yet. */
   get closed(): Iterable<ClientPort> {
     return this.#closed;
   }
 
   /**
-   * Takes what is open of closed ports: the commands that end it. `isAwaited` says of one that commands from it are still
-   * to be decided.
+   * Removes the open requests of closed ports and returns the commands that end them. `isAwaited`: whether commands
+   * from a port are still undecided.
    */
   takeOrphans(isAwaited: (port: ClientPort) => boolean): Command[] {
     const ids = [...this.#closed].flatMap((port) => {
@@ -53,7 +53,7 @@ export class InheritedRequests {
     );
   }
 
-  /** The open requests of each port. */
+  /** Returns the open requests of each port. */
   handOver(numberOf: (port: ClientPort) => number): PortHandover[] {
     return [...this.#byPort].map(([port, ids]) => ({
       port: numberOf(port),

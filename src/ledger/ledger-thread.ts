@@ -1,4 +1,4 @@
-/** What the ledger does in its thread: it runs the commands that arrive while it works as one batch. */
+/** The loop of the ledger thread. Commands that arrive during a batch form the next one. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import type { Channel } from '../core/channel.ts';
@@ -24,24 +24,24 @@ import {
 import { RemoteClient } from './remote-client.ts';
 import { Responder } from './responder.ts';
 
-/** How long a batch waits for another writer. Requests that meet a longer lock fail. */
+/** Maximum time that a batch waits for another writer. Its requests then fail. */
 const LOCK_WAIT_MS = 2_000;
-/** The pause between two attempts at the lock. Meanwhile the thread does what else it has to do. */
+/** Pause between two attempts to get the lock. The thread remains free for other work. */
 const LOCK_RETRY_MS = 1;
-/** How long the engine itself may wait for the lock, which would block the thread. */
+/** The lock timeout of the engine. Zero, because waiting there would block the thread. */
 const AT_ONCE_MS = 0;
-/** The pause between two attempts at a state that cannot be written. */
+/** Pause between two attempts to write the state during a fault. */
 const RETRY_MS = 100;
-/** The number of attempts when closing. What is unsettled then is left to the next start. */
+/** Maximum attempts to settle when closing. The next start charges requests still open as held. */
 const CLOSING_ATTEMPTS = 20;
 
-/** Of commands that the ledger gives itself. The main thread ignores the answers. */
+/** The ticket of commands sent by the ledger itself, whose answers the main thread ignores. */
 const NO_TICKET = 0;
 
-/** The part of the main thread that the ledger reports to. */
+/** The events reported to the main thread. */
 export type MainEvents = Pick<MainCalls, 'orphans' | 'forwarded'>;
 
-/** What a port runs on. */
+/** The channel of a port. */
 export interface ClosableChannel extends Channel {
   close(): void;
 }
@@ -49,23 +49,20 @@ export interface ClosableChannel extends Channel {
 export class LedgerThread implements CommandPort {
   readonly #main: MainEvents;
   #mainClient!: ClientPort;
-  /** The ports of all clients, and what they run on; undefined for a client in this thread. */
+  /** The ports of all clients with their channels; undefined for a client in this thread. */
   readonly #ports = new Map<ClientPort, ClosableChannel | undefined>();
   readonly #engine: Engine;
   readonly #die: (error: Error) => void;
   readonly #responder: Responder;
   readonly #inherited = new InheritedRequests();
   readonly #forwarder: Forwarder;
-  /**
-   * Bounded by the open requests: each has one command outstanding at a time, and may count one
-   * refusal.
-   */
+  /** Bounded by the open requests: each has one command outstanding at a time, and may count one refusal. */
   #queue: QueuedCommand[] = [];
   readonly #chores: Chores;
   #isScheduled = false;
   #isRunning = false;
   #handingOver: PromiseWithResolvers<Handover> | undefined;
-  /** While the next process takes over. */
+  /** Set while the next process takes over. */
   #isPaused = false;
   #flushing: Promise<void> | undefined;
   #closing = false;
@@ -73,16 +70,19 @@ export class LedgerThread implements CommandPort {
   readonly #end = Promise.withResolvers<void>();
   #closingAttempts = 0;
   #retryTimer: NodeJS.Timeout | undefined;
-  /** Why the state cannot be written; undefined while it can. */
+  /** The reason why the state cannot be written; undefined while it can. */
   #fault: StorageFault | undefined;
 
-  /** `die` gets an internal error; nothing is decided after it. `commits` were written by an earlier process. */
+  /**
+   * `die` receives an internal error, after which the ledger decides no command. `commits`: the number of commits by an
+   * earlier process.
+   */
   constructor(main: MainEvents, engine: Engine, die: (error: Error) => void, commits = 0) {
     this.#main = main;
     this.#engine = engine;
     this.#die = (error) => {
       this.#stopTimers();
-      // The state stays as it is: there is nothing left to close.
+      // After an internal error, the state is left as it is, without closing it.
       this.#end.resolve();
       die(error);
     };
@@ -95,14 +95,14 @@ export class LedgerThread implements CommandPort {
     });
   }
 
-  /** Begins to serve. `main`: the client of the main thread. `parent`: what that runs on, if it is another thread. */
+  /** Starts serving. `main`: the client of the main thread. `parent`: its channel, if it runs in another thread. */
   start(main: ClientPort, parent?: ClosableChannel): void {
     this.#mainClient = main;
     this.#add(main, parent);
     this.#chores.add('retention');
   }
 
-  /** To be called when the engine itself has noticed a fault. */
+  /** Called when the engine has detected a fault itself. */
   noticeFault(fault: StorageFault): void {
     this.#report(fault);
     this.#scheduleRetry();
@@ -121,7 +121,7 @@ export class LedgerThread implements CommandPort {
     this.#schedule();
   }
 
-  /** Takes what a client in another thread asks. */
+  /** Handles a message from a client in another thread. */
   ask(asked: Ask, port: ClientPort): void {
     if (this.#forwarder.isOpen) return this.#forwarder.ask(port, asked);
     if (asked[0] === 'flush') return this.flushFor(port, asked[1]);
@@ -129,8 +129,8 @@ export class LedgerThread implements CommandPort {
   }
 
   /**
-   * Another thread will send commands through this channel. If it stands for an earlier process, these
-   * requests are its own, and what is open when the channel closes is charged as held.
+   * Connects another thread through this channel. If it represents an earlier process, `inherited` contains its open
+   * requests; requests still open when the channel closes are charged as held.
    */
   connect(channel: MessagePort, inherited?: readonly string[]): void {
     const client = RemoteClient.at(channel, (asked) => this.ask(asked, client));
@@ -176,7 +176,7 @@ export class LedgerThread implements CommandPort {
     if (this.#fault !== undefined) port.tell('storage_fault', this.#fault.message);
   }
 
-  /** Starts a batch after the messages that have already arrived are received. */
+  /** Schedules a batch, to start after all messages already received are queued. */
   #schedule(): void {
     if (this.#isScheduled || this.#isRunning || this.#isPaused || this.#closed) return;
     this.#isScheduled = true;
@@ -206,7 +206,7 @@ export class LedgerThread implements CommandPort {
     if (this.#closing && (isIdle || ++this.#closingAttempts > CLOSING_ATTEMPTS)) return this.#close();
     if (this.#fault !== undefined) this.#scheduleRetry();
     else if (this.#queue.length > 0) this.#schedule();
-    // A flush that runs goes on for as long as somebody waits for it.
+    // A running flush loops for as long as a client waits for one.
     if (this.#responder.shouldFlush) this.#flushing = this.#flush().catch(this.#die);
   }
 
@@ -219,13 +219,16 @@ export class LedgerThread implements CommandPort {
     this.#chargeOrphans();
   }
 
-  /** While nothing is admitted, what ends requests goes alone: it does not fail with what comes, however much that is. */
+  /**
+   * While admission is closed, settlements and growths commit in a batch of their own, so that a failing admission
+   * cannot fail them.
+   */
   #partsOf(batch: readonly QueuedCommand[]): readonly (readonly QueuedCommand[])[] {
     if (this.#engine.fault === undefined) return [batch];
     return byWait(batch).filter(({ length }) => length > 0);
   }
 
-  /** What an earlier process has left open, once all is decided that it has sent. */
+  /** Charges the open requests of ended processes as held, once all their commands are decided. */
   #chargeOrphans(): void {
     const orphans = this.#inherited.takeOrphans((port) => this.#queue.some((queued) => queued.port === port));
     if (orphans.length === 0) return;
@@ -234,7 +237,7 @@ export class LedgerThread implements CommandPort {
     if (charged.length > 0) this.#main.orphans(charged.length);
   }
 
-  /** Ends all that was begun, and decides nothing until it is known who does. */
+  /** Completes pending work and stops deciding, until the outcome of the handover is known. */
   async #handOver({ resolve, reject }: PromiseWithResolvers<Handover>): Promise<void> {
     this.#handingOver = undefined;
     try {
@@ -255,7 +258,7 @@ export class LedgerThread implements CommandPort {
     this.#forwarder.open(this.#queue.splice(0));
     for (const port of this.#inherited.closed) this.#forwarder.end(port);
     this.#stopTimers();
-    // All was flushed before the handover, and there is no other way to say now that it was not.
+    // Every commit was flushed before the handover. An error here could not be reported to any client.
     await this.#engine.close().catch(() => {});
     this.#isPaused = false;
   }
@@ -269,7 +272,7 @@ export class LedgerThread implements CommandPort {
       const decided = batch.map(({ ticket, command, port }, at) => ({ ticket, command, port, answer: answers[at] }));
       this.#inherited.follow(decided);
       this.#responder.answer(decided, writes);
-      // The retention may be shorter now.
+      // The new settings may shorten the retention.
       if (commands.some(({ kind }) => kind === 'configure')) this.#chores.add('retention');
     } catch (error) {
       if (!this.#isLockedOut(error, deadlineMs)) return this.#failClosed(batch, this.#faultOf(error));
@@ -278,7 +281,7 @@ export class LedgerThread implements CommandPort {
     }
   }
 
-  /** A refusal is counted even if its batch could not be written. */
+  /** Removes refusals from the batch to repeat: the engine has already counted them, although the batch failed. */
   #withoutCounted(batch: readonly QueuedCommand[]): readonly QueuedCommand[] {
     const isCounted = ({ command }: QueuedCommand) => command.kind === 'count_refusal';
     const counted = batch.filter(isCounted);
@@ -289,13 +292,16 @@ export class LedgerThread implements CommandPort {
     return counted.length === 0 ? batch : batch.filter((queued) => !isCounted(queued));
   }
 
-  /** Whether another writer is in the way, and may end in time. During a storage fault nothing waits: requests fail at once. */
+  /**
+   * Whether to retry, because another writer holds the lock and may release it in time. During a storage fault requests
+   * fail at once.
+   */
   #isLockedOut(error: unknown, deadlineMs: number): boolean {
     if (this.#fault !== undefined || performance.now() >= deadlineMs) return false;
     return this.#engine.faultOf(error)?.kind === 'busy';
   }
 
-  /** Flushes for as long as somebody waits for it. */
+  /** Flushes for as long as a client waits for it. */
   async #flush(): Promise<void> {
     try {
       while (this.#responder.shouldFlush && !this.#closed) await this.#responder.flush();
@@ -313,19 +319,19 @@ export class LedgerThread implements CommandPort {
   }
 
   /**
-   * While the gateway reports that it is not ready, requests may stop coming. Only a write shows
-   * that it is again.
+   * Tests whether the state can be written again. While the gateway reports that it is not ready, no requests may
+   * arrive whose writes would show it.
    */
   async #probe(): Promise<void> {
     if (this.#fault?.kind === 'damage') return;
     await this.#tryTo(() => this.#engine.probe(AT_ONCE_MS));
   }
 
-  /** Writes something that no command waits for, and reports a storage fault. */
+  /** Runs a write without a waiting command, and reports a storage fault. */
   async #tryTo(write: () => Eventual<void>, deadlineMs = performance.now() + LOCK_WAIT_MS): Promise<void> {
     try {
       await write();
-      // In a damaged file, a write to another page proves nothing.
+      // In a damaged file, a successful write to another page does not prove that the fault is gone.
       if (this.#fault?.kind !== 'damage') this.#report(this.#engine.fault);
     } catch (error) {
       if (!this.#isLockedOut(error, deadlineMs)) return this.#report(this.#faultOf(error));
@@ -334,20 +340,17 @@ export class LedgerThread implements CommandPort {
     }
   }
 
-  /**
-   * The storage fault behind an error. Throws the error if it is an internal one, which ends the
-   * thread.
-   */
+  /** Returns the storage fault of an error. Rethrows an internal error, which ends the thread. */
   #faultOf(error: unknown): StorageFault {
     const fault = this.#engine.faultOf(error);
     if (fault === undefined) throw error;
-    // During a fault nothing waits for a lock, so a busy lock is not a new fault.
+    // During a fault, locks are not waited for, so a busy lock is not a new fault.
     return this.#fault !== undefined && fault.kind === 'busy' ? this.#fault : fault;
   }
 
   /**
-   * What cannot be written is not admitted. What requests in flight need stays in the queue until
-   * it can be written.
+   * Reports the fault. Returns the commands of open requests to the queue until they can be written, and fails all
+   * others, such as admissions.
    */
   #failClosed(batch: readonly QueuedCommand[], fault: StorageFault): void {
     this.#report(fault);
@@ -360,9 +363,7 @@ export class LedgerThread implements CommandPort {
     this.#queue.unshift(...waiting);
   }
 
-  /**
-   * Notifies all threads when a storage fault begins, changes or ends, but not of every attempt.
-   */
+  /** Notifies all threads when a storage fault begins, changes or ends, but not on every attempt. */
   #report(fault: StorageFault | undefined): void {
     const known = this.#fault?.message;
     this.#fault = fault;
@@ -373,7 +374,8 @@ export class LedgerThread implements CommandPort {
 
   async #close(): Promise<void> {
     if (!this.#closing) return;
-    // What is sent from now on, a flush for one, would start another batch, whose end closes the state once more.
+    // Later messages, such as a request for a flush, must not start another batch, which would close the state a second
+    // time.
     this.#isRunning = true;
     this.#stopTimers();
     if (!this.#forwarder.isOpen) {
@@ -384,7 +386,7 @@ export class LedgerThread implements CommandPort {
     }
     this.#closed = true;
     this.#end.resolve();
-    // After that is said to the main thread, whose port is among them.
+    // Deferred, so that the main thread, whose port is closed as well, receives the end first.
     setImmediate(() => {
       for (const channel of this.#ports.values()) channel?.close();
     });
@@ -396,7 +398,7 @@ export class LedgerThread implements CommandPort {
   }
 }
 
-/** What requests in flight need, which waits until it can be written, and all else. */
+/** Splits a batch into the commands of open requests, which wait for the store, and the others. */
 function byWait(batch: readonly QueuedCommand[]): readonly [waiting: QueuedCommand[], others: QueuedCommand[]] {
   const waits = ({ command }: QueuedCommand) => waitsForStore(command);
   return [batch.filter(waits), batch.filter((queued) => !waits(queued))];

@@ -270,7 +270,7 @@ export interface Ledger {
 export interface LedgerSnapshot {
   readonly balanceNanos: Nanos;
   readonly heldNanos: Nanos;
-  /** By requests in the last minute, most first. */
+  /** The busiest keys by requests in the last minute, busiest first. */
   readonly busiest: readonly KeyActivity[];
   /** The requested keys, except keys unused since the start. */
   readonly keys: readonly KeyActivity[];

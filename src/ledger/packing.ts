@@ -1,4 +1,4 @@
-/** Packs commands and replies into the flat arrays that are sent between threads, and unpacks them. Pure. */
+/** Packs commands and replies into flat arrays for messages between threads, and unpacks them. Pure. */
 import { Layout } from '../core/layout.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { SETTLEMENT } from '../state/journal.ts';
@@ -56,7 +56,7 @@ export function unpackCommand([, kind, sent]: PackedCommand): Command {
   }
 }
 
-/** `command` is the one that is answered. */
+/** Packs the answer to `command`. */
 export function packReply(ticket: number, command: Command, answer: Answer): PackedReply {
   if (isUnavailable(answer)) return [ticket, 'unavailable', answer.unavailable];
   if (command.kind === 'settle') return [ticket, 'settled', FIGURES.values(answer as RateFigures)];

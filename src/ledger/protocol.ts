@@ -1,4 +1,4 @@
-/** The protocol of the ledger: commands, replies, and how they are packed into messages. */
+/** The protocol of the ledger: commands, replies, and their packed form in messages. */
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Value } from '../core/layout.ts';
@@ -23,7 +23,7 @@ import type {
 
 export type Command =
   | { readonly kind: 'identify'; readonly keyHash: string; readonly window?: RequestWindow | undefined }
-  /** With an id: for a count of tokens, which takes a slot. */
+  /** With an id: for a token count, which takes a slot. */
   | { readonly kind: 'admit_listing'; readonly keyHash: string; readonly countId?: string | undefined }
   | { readonly kind: 'end_count'; readonly countId: string }
   | { readonly kind: 'forecast'; readonly question: AdmissionQuestion }
@@ -31,7 +31,7 @@ export type Command =
   | { readonly kind: 'settle'; readonly settlement: Settlement }
   | { readonly kind: 'grow'; readonly growth: Growth }
   | { readonly kind: 'free_slot'; readonly requestId: string }
-  /** The process of an open request has ended before it. */
+  /** The process of an open request has ended. */
   | { readonly kind: 'charge_held'; readonly requestId: string }
   | { readonly kind: 'count_refusal'; readonly refusal: CountedRefusal }
   | { readonly kind: 'configure'; readonly settings: LedgerSettings }
@@ -45,7 +45,6 @@ export function isWritten({ kind }: Command): boolean {
   return kind === 'admit' || kind === 'settle' || kind === 'grow' || kind === 'charge_held';
 }
 
-/** Whether a request was admitted. */
 export function isAdmitted({ kind }: Command, answer: Answer): boolean {
   return kind === 'admit' && (answer as Admission).admitted;
 }
@@ -92,7 +91,7 @@ export function isUnavailable(answer: Answer): answer is Unavailable {
   return answer !== undefined && 'unavailable' in answer;
 }
 
-/** A command on its way through the ledger. */
+/** A command waiting in the ledger's queue. */
 export interface QueuedCommand {
   /** Identifies the command among those of its client. */
   readonly ticket: number;
@@ -105,89 +104,95 @@ export interface DecidedCommand extends QueuedCommand {
   readonly answer: Answer;
 }
 
-// What every request needs is sent as flat arrays: cloning one takes a quarter of the time of an
-// object (0.4 instead of 1.8 µs for a settlement, Node 26).
+// Commands of every request are sent as flat arrays, which clone in a quarter of the time of an object (0.4 instead of
+// 1.8 µs for a settlement, Node 26).
 
-/** What any thread asks of the ledger. */
+/** A message from a thread to the ledger. */
 export type Ask =
   | [kind: 'commands', commands: readonly PackedCommand[]]
-  /** Somebody waits for a flush of this commit. */
+  /** Requests a flush of this commit. */
   | [kind: 'flush', commit: number];
 
-/** What the ledger tells the threads that ask. */
+/** A message from the ledger to a thread. */
 export type Told =
-  /** `commit` is the last one that a request was admitted in and answered, `flushed` the last that is flushed. */
+  /** `commit`: the last commit that contains an answered admission; `flushed`: the last flushed commit. */
   | [kind: 'replies', replies: readonly PackedReply[], commit: number, flushed: number]
-  /** The file cannot be written; the ledger keeps trying. */
+  /** The state cannot be written; the ledger keeps trying. */
   | [kind: 'storage_fault', message: string]
   | [kind: 'storage_recovered'];
 
-/** What the ledger serves to each thread that sends commands. */
+/** The calls that the ledger serves to each client thread. */
 export interface Askable {
   ask(...asked: Ask): void;
 }
 
-/** What such a thread serves to the ledger. */
+/** The calls that a client thread serves to the ledger. */
 export interface Tellable {
   told(...told: Told): void;
 }
 
-/** What the ledger serves to the main thread. */
+/** The calls that the ledger serves to the main thread. */
 export interface LedgerCalls extends Askable {
-  /** Resolves when all is loaded that it takes to open the state. */
+  /** Resolves when the modules needed to open the state are loaded. */
   load(): Promise<void>;
-  /** Opens the state, and goes on where an earlier process has stopped. Rejects with a UserError if it cannot be used. */
+  /**
+   * Opens the state, and restores a handover from an earlier process. Rejects with a UserError if the state is
+   * unusable.
+   */
   open(handover: Handover | undefined): Promise<LedgerSummary>;
   /**
-   * Another thread will send commands through this port. If it stands for an earlier process, these
-   * requests are its own, and what is open when the port closes is charged as held.
+   * Connects another thread through this port. If it represents an earlier process, `inherited` contains its open
+   * requests; requests still open when the port closes are charged as held.
    */
   connect(port: MessagePort, inherited?: readonly string[]): void;
-  /** Stops deciding. Rejects with a UserError, and decides on, if it cannot. */
+  /** Stops deciding. Rejects with a UserError if the state cannot be handed over; the ledger then continues. */
   handOver(): Promise<Handover>;
-  /** Decides again: nobody has taken over. */
+  /** Resumes deciding after a failed handover. */
   keep(): void;
-  /** The next process decides from now on: what is asked goes to it, as `forwarded`. */
+  /** Forwards commands to the next process with `forwarded`. */
   forward(): void;
-  /** What the next process tells the thread at this port. */
+  /** Passes a message of the next process to the thread at this port. */
   tell(port: number, told: Told): void;
-  /** Resolves when all is decided that was asked before, and the state is closed. */
+  /** Resolves when all earlier commands are decided and the state is closed. */
   close(): Promise<void>;
 }
 
-/** What the main thread serves to the ledger. */
+/** The calls that the main thread serves to the ledger. */
 export interface MainCalls extends Tellable {
-  /** Operators stop these requests. */
+  /** An operator has stopped these requests. */
   stops(requestIds: readonly string[]): void;
-  /** Other gateways are dead, and this many requests of theirs charged as held. */
+  /** Other gateways have died, and this many of their requests were charged as held. */
   deaths(names: readonly string[], requests: number): void;
-  /** This gateway has come to another state than the others. */
+  /** The state of this gateway has diverged from the log. */
   difference(entry: bigint): void;
   nonsense(entry: bigint, nodeId: number): void;
-  /** The database has lost an entry, and so many requests that had ended are charged as held. */
+  /** The database has lost an entry, and this many requests that had ended are charged as held. */
   lostLog(entry: bigint, requests: number): void;
-  /** The key of a request that has ended is gone. */
+  /** The key of a settled request was deleted. */
   uncharged(requestId: string): void;
-  /** The process that a closed port stood for has left this many requests open. */
+  /** The process behind a closed port left this many requests open. */
   orphans(requests: number): void;
-  /** For the next process: what the thread at this port asks, or that it has ended. */
+  /** Forwards a message of the thread at this port to the next process; undefined if the thread has ended. */
   forwarded(port: number, asked: Ask | undefined): void;
 }
 
-/** A client that sends commands, as the ledger sees it: the client itself if it is in the ledger's thread. */
+/** A client as seen by the ledger. In the ledger's thread, this is the client itself. */
 export interface ClientPort {
-  /** Answers a command. The answer arrives with the next `deliver`, or before it. */
+  /** Answers a command. The client receives the answer with the next `deliver`, or earlier. */
   answer(ticket: number, command: Command, answer: Answer): void;
-  /** Delivers the answers. `commit`: the last one in which an answered request was admitted; `flushed`: the last flushed one. */
+  /**
+   * Delivers the answers. `commit`: the last commit that contains an answered admission; `flushed`: the last flushed
+   * commit.
+   */
   deliver(commit: number, flushed: number): void;
   tell(...told: Told): void;
 }
 
-/** The ledger, as a client sees it. */
+/** The ledger as seen by a client. */
 export interface CommandPort {
-  /** Takes a command. The client gets its answer by `ticket`. */
+  /** Queues a command. The client receives its answer by `ticket`. */
   take(ticket: number, command: Command, client: ClientPort): void;
-  /** Has a commit flushed, and notifies the client. */
+  /** Requests a flush of a commit, and notifies the client. */
   flushFor(client: ClientPort, commit: number): void;
 }
 
@@ -196,7 +201,7 @@ export type PackedCommand =
   | readonly [ticket: number, kind: 'other', command: Command];
 
 export type PackedReply =
-  /** To an admission without fallbacks and groups, and to a settlement: the figures. */
+  /** The figures, for a settlement or an admission without fallbacks and groups. */
   | readonly [ticket: number, kind: 'admitted' | 'settled', values: readonly Value[]]
   | readonly [ticket: number, kind: 'granted', nanos: readonly [hold: Nanos, left: Nanos | undefined]]
   | readonly [ticket: number, kind: 'other', answer: Answer]

@@ -8,10 +8,7 @@ interface Count extends RefusalCount {
   lastAtMs: number;
 }
 
-/**
- * Refusals are not written one by one: a client that is refused must not be able to keep the disk
- * busy.
- */
+/** Refusals are written in batches, so that a refused client cannot keep the disk busy. */
 export class RefusalCounts {
   /** Bounded by the number of keys and reasons. */
   readonly #counts = new Map<string, Count>();

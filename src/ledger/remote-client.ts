@@ -1,4 +1,4 @@
-/** A client in another thread, as the ledger sees it: packs the answers of a batch into one message. */
+/** Represents a client in another thread: packs the answers of a batch into one message. */
 import type { MessagePort } from 'node:worker_threads';
 import { Port } from '../core/port.ts';
 import { packReply } from './packing.ts';
@@ -12,7 +12,7 @@ export class RemoteClient implements ClientPort {
     this.#port = port;
   }
 
-  /** The client at the other side of a channel. `onAsk` gets everything that it asks. */
+  /** Returns the client at the other end of a channel. `onAsk` receives its messages. */
   static at(channel: MessagePort, onAsk: (asked: Ask) => void): RemoteClient {
     const port = new Port<Askable, Tellable>(channel, 'a thread');
     port.serve({ ask: (...asked) => onAsk(asked) });

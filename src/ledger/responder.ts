@@ -1,7 +1,7 @@
 /**
- * Replies to the commands of a batch: at once, or once its commit is flushed. A commit makes a batch
- * safe from the end of the process. A flush, on the side and one at a time, makes all commits before
- * it safe from a power cut.
+ * Answers the commands of a batch, either at once or after the flush of its commit. A commit makes a batch safe from
+ * the end of the process. A flush makes all earlier commits safe from a power failure; flushes run in the background,
+ * one at a time.
  */
 import type { Engine } from './engine.ts';
 import { type ClientPort, type DecidedCommand, isAdmitted } from './protocol.ts';
@@ -11,17 +11,17 @@ type FlushingEngine = Pick<Engine, 'needsFlush' | 'waitsForFlush' | 'isFlushedAt
 
 export class Responder {
   readonly #engine: FlushingEngine;
-  /** Decided and committed, but not to be answered before a flush. */
+  /** Decided and committed commands, to be answered after a flush. */
   #waiting: DecidedCommand[] = [];
-  /** The last commit of which a port is to be told that it is flushed. */
+  /** The last commit whose flush each port waits for. */
   readonly #flushWaits = new Map<ClientPort, number>();
-  /** How many batches were written, the last that admitted a request whose answer is out, */
+  /** The number of written batches, and the last that contains an answered admission. */
   #commits: number;
   #answered: number;
-  /** how many must be flushed, and how many are. */
+  /** The last commit that a client waits for, and the last flushed one. */
   #toFlush: number;
   #flushed: number;
-  /** The last commit that the running flush makes durable, or the last flush made so. */
+  /** The last commit covered by the current or latest flush. */
   #flushing: number;
   #isFlushing = false;
 
@@ -35,22 +35,22 @@ export class Responder {
     this.#flushing = commits;
   }
 
-  /** How many batches were written. */
+  /** The number of written batches. */
   get commits(): number {
     return this.#commits;
   }
 
-  /** Whether somebody waits for a flush, running or not. */
+  /** Whether a client waits for a flush, running or not. */
   get isBehind(): boolean {
     return this.#flushed < this.#toFlush;
   }
 
-  /** Whether somebody waits for a flush, and none is running. */
+  /** Whether a client waits for a flush and no flush is running. */
   get shouldFlush(): boolean {
     return this.isBehind && !this.#isFlushing;
   }
 
-  /** Answers a batch; what must be durable is answered by the next flush. */
+  /** Answers a batch. Answers that must be durable wait for the next flush. */
   answer(batch: readonly DecidedCommand[], isCommitted: boolean): void {
     if (!isCommitted || !this.#engine.needsFlush) return this.#replyAll(batch);
     this.#commits++;
@@ -70,7 +70,7 @@ export class Responder {
     this.#replyAll(now);
   }
 
-  /** Has a commit flushed, and notifies the port. */
+  /** Requests a flush of a commit, and notifies the port. */
   flushFor(port: ClientPort, commit: number): void {
     if (commit <= this.#flushed) return this.#tellFlushed(port);
     this.#flushWaits.set(port, Math.max(commit, this.#flushWaits.get(port) ?? 0));
@@ -78,12 +78,12 @@ export class Responder {
     this.#prepareNext();
   }
 
-  /** The port is closed. */
+  /** Forgets a closed port. */
   forget(port: ClientPort): void {
     this.#flushWaits.delete(port);
   }
 
-  /** Flushes what was committed, and answers what waits for that. Rejects with a storage error. */
+  /** Flushes all commits, and answers the commands waiting for them. Rejects with a storage error. */
   async flush(): Promise<void> {
     this.#isFlushing = true;
     const commits = this.#commits;
@@ -102,12 +102,12 @@ export class Responder {
     this.#answerFlushed(waiting);
   }
 
-  /** Decided, and waiting for a flush. */
+  /** Commands decided and waiting for a flush. */
   get waiting(): readonly DecidedCommand[] {
     return this.#waiting;
   }
 
-  /** Takes back what waits for a flush that will not come. */
+  /** Removes the commands whose flush failed, to be decided again. */
   withdraw(): readonly DecidedCommand[] {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -115,7 +115,7 @@ export class Responder {
     return waiting;
   }
 
-  /** Answers commands, and delivers the answers of each port at once. */
+  /** Answers commands, and delivers the answers of each port in one message. */
   #replyAll(decided: readonly DecidedCommand[]): void {
     const ports = new Set<ClientPort>();
     for (const { ticket, command, port, answer } of decided) {

@@ -1,4 +1,4 @@
-/** Opens the state and serves the ledger, in a thread of its own or in one that serves requests. */
+/** Opens the state and serves the ledger, in its own thread or in one that serves requests. */
 import { DISK_BOUNDS, type DurationCounts, type LedgerTimes, recordDuration } from '../core/durations.ts';
 import { UserError } from '../core/errors.ts';
 import { Port } from '../core/port.ts';
@@ -9,7 +9,7 @@ import { type ClosableChannel, LedgerThread } from './ledger-thread.ts';
 import type { LedgerCalls, MainCalls } from './protocol.ts';
 import { RemoteClient } from './remote-client.ts';
 
-/** Loads what opens the state, and no more than that needs. */
+/** Imports only the modules for the configured kind of state. */
 async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineEvents) => Promise<Engine>> {
   const { state } = options;
   if (state.kind === 'file') {
@@ -21,10 +21,10 @@ async function load({ options, isAhead }: LedgerStart): Promise<(events: EngineE
   return (events) => openSharedEngine(state.address, state.node, options, events);
 }
 
-/** What the ledger reports to the main thread outside of answers. */
+/** Reports of the ledger to the main thread, outside of answers. */
 export type LedgerReports = Omit<MainCalls, 'told'>;
 
-/** A ledger before it has opened the state. */
+/** A ledger before it opens the state. */
 export class LedgerOpening {
   readonly #start: LedgerStart;
   readonly #main: LedgerReports;
@@ -32,7 +32,7 @@ export class LedgerOpening {
   #loading: ReturnType<typeof load> | undefined;
   #thread: LedgerThread | undefined;
 
-  /** `die` gets an internal error; nothing is decided after it. */
+  /** `die` receives an internal error, after which the ledger decides no command. */
   constructor(start: LedgerStart, main: LedgerReports, die: (error: Error) => void) {
     this.#start = start;
     this.#main = main;
@@ -43,7 +43,7 @@ export class LedgerOpening {
     await this.#load();
   }
 
-  /** Opens the state. The ledger decides once it is started. Throws a UserError if the state cannot be used. */
+  /** Opens the state. Decisions begin when the thread is started. Throws a UserError if the state is unusable. */
   async open(
     handover: Handover | undefined,
   ): Promise<{ readonly thread: LedgerThread; readonly summary: LedgerSummary }> {
@@ -81,7 +81,7 @@ export class LedgerOpening {
   }
 }
 
-/** Serves the ledger to the thread that has started this one. */
+/** Serves the ledger to the thread that started this one. */
 export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (error: Error) => void): void {
   const port = new Port<LedgerCalls, MainCalls>(parent, 'the main thread');
   const opening = new LedgerOpening(start, reportsTo(port), die);
@@ -93,7 +93,7 @@ export function serveLedger(parent: ClosableChannel, start: LedgerStart, die: (e
   port.serve({ load: () => opening.load(), open });
 }
 
-/** Starts a ledger for the main thread at that port. */
+/** Starts a ledger for the main thread at this port. */
 export function serveThread(thread: LedgerThread, port: Port<LedgerCalls, MainCalls>, parent: ClosableChannel): void {
   const main = new RemoteClient(port);
   port.serve({
@@ -121,7 +121,7 @@ export function reportsTo(port: Port<LedgerCalls, MainCalls>): LedgerReports {
   };
 }
 
-/** Has an engine measure how long its batches and flushes take, for metrics. Does nothing if there is nowhere to count. */
+/** Wraps an engine to measure its batches and flushes for metrics, if `times` is given. */
 function measure(engine: Engine, times: LedgerTimes | undefined): void {
   if (times === undefined) return;
   Object.assign(engine, {
@@ -130,7 +130,7 @@ function measure(engine: Engine, times: LedgerTimes | undefined): void {
   });
 }
 
-/** What fails takes its time as well. */
+/** Measures failed calls as well. */
 function timed<Arguments extends unknown[], Result>(
   counts: DurationCounts,
   run: (...args: Arguments) => Eventual<Result>,

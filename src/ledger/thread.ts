@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { LedgerStart } from './ledger.ts';
 import { serveLedger } from './serve.ts';
 
-/** Not caught by anybody, the error ends the thread. */
+/** The uncaught error ends the thread, which the main thread notices. */
 function die(error: Error): never {
   throw error;
 }

@@ -185,7 +185,7 @@ export class Decisions {
   rollBack(): void {
     for (const undo of this.#undo?.reverse() ?? []) undo();
     this.#undo &&= [];
-    // Levels read within the batch may include charges that were rolled back.
+    // Levels read within the batch may include rolled-back charges.
     this.#levels.clear();
   }
 
@@ -447,7 +447,6 @@ export class Decisions {
   }
 }
 
-/** A level that still exists. */
 type KnownLevel = LevelFacts & { readonly level: Level };
 /** The state that an admission depends on, with the cached levels. */
 type ChainFacts = AdmissionFacts & { readonly chain: Chain };

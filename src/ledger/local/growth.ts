@@ -31,7 +31,6 @@ export interface GrowthFacts {
   readonly creditEnforced: boolean;
 }
 
-/** A hold after growing. */
 export interface Grown {
   readonly hold: HoldRow;
   /** The amount left by the limits beyond the hold; undefined without any limit. */

@@ -24,7 +24,6 @@ export class OpenLeases {
     return this.#byRequest.size;
   }
 
-  /** The sum of the holds. */
   get heldNanos(): Nanos {
     return this.#heldNanos;
   }
@@ -34,7 +33,7 @@ export class OpenLeases {
     return this.#byRequest.get(requestId);
   }
 
-  /** The lease of an open request. Throws an InvariantError if there is none. */
+  /** Like `find`, but throws an InvariantError if the request is not open. */
   get(requestId: string): OpenLease {
     const open = this.#byRequest.get(requestId);
     invariant(open !== undefined, () => `request ${requestId} is not open: it was settled twice or never admitted`);

@@ -24,7 +24,7 @@ export interface Change {
   /** The version of the admission rules from this entry on, and the version before. */
   readonly rules?: number;
   readonly before?: number;
-  /** A settlement that arrived after the request was charged as held. */
+  /** The settlement of a request whose hold was already gone. */
   readonly late?: readonly [
     keyId: string,
     tokens: number,

@@ -178,7 +178,6 @@ export class Facts implements Books {
     return facts?.kind === 'key' ? facts : undefined;
   }
 
-  /** Adds to the account. */
   credit(nanos: Nanos): void {
     this.#balanceNanos += nanos;
     this.#changes++;

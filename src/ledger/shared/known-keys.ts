@@ -13,7 +13,7 @@ export class KnownKeys {
     this.#store = store;
   }
 
-  /** The id of the key of a command; undefined if there is no such key. */
+  /** The id of the key of a command; undefined for an unknown key. */
   of(command: Command): string | undefined {
     if (command.kind === 'forecast') return command.question.keyId;
     const hash = hashOf(command);

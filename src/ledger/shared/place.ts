@@ -9,7 +9,7 @@ import type { End, EntryCommands, Question, Reserved } from './entry.ts';
 
 /** Looks up keys and open requests of commands. */
 export interface Lookup {
-  /** The id of the key of a command; undefined if there is no such key. */
+  /** The id of the key of a command; undefined for an unknown key. */
   keyOf(command: Command): string | undefined;
   /** The number of token counts of a key in flight at this gateway. */
   countsOf(keyId: string): number;

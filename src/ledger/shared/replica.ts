@@ -86,7 +86,7 @@ export class Replica {
   /** The version of the admission rules in force. */
   #rules: number;
   #seq: bigint;
-  /** The time of the last entry. The log compares it to detect a restored database that has reused the sequence number. */
+  /** The time of the last entry. The log compares it to detect a restored database with a reused sequence number. */
   #entryUs: bigint;
   /** The open requests by gateway. */
   readonly #requests = new Map<number, Set<string>>();

@@ -561,8 +561,8 @@ export class SharedEngine implements Engine {
   }
 
   /**
-   * Appends to the log, after applying all earlier entries in bounded steps. After a step of the clock, only
-   * settlements pass for a minute.
+   * Appends to the log, after applying all earlier entries in bounded steps. For a minute after a step of the clock,
+   * batches with admissions fail; settlements and growths still pass.
    */
   async #ask(addition: Addition): Promise<Appended> {
     let [sends, rebuilds, reads] = [0, 0, 0];
