@@ -1,4 +1,4 @@
-/** Network addresses, and how the config and messages write them. */
+/** Network addresses and their notation in the config and in messages. */
 
 /** A host and a port to listen on. */
 export interface ListenAddress {
@@ -16,7 +16,7 @@ export function originOf(address: ListenAddress | string, isTls: boolean): strin
   return `${isTls ? 'https' : 'http'}://${typeof address === 'string' ? address : formatAddress(address)}`;
 }
 
-/** Where its own machine reaches what listens on an address, also one that stands for all of the machine. */
+/** Returns the address at which processes on this machine reach a listener: a wildcard address becomes loopback. */
 export function ownAddress(address: string): string {
   return address.replace(/^0\.0\.0\.0(?=:)/, '127.0.0.1').replace(/^\[::\](?=:)/, '[::1]');
 }

@@ -1,44 +1,46 @@
-/** Where alerts go, as the config has it. */
+/** The configured destinations of alerts. */
 
-/** `json` is the documented event, `slack` a message as Slack and what is compatible with it take one. */
+/** `json`: the documented event. `slack`: a message for Slack and compatible services. */
 export type AlertFormat = 'json' | 'slack';
 
 interface TargetBase {
-  /** For people: `webhook 1`, `command`. */
+  /** Display name: `webhook 1`, `command`. */
   readonly name: string;
-  /** The variable that must be set for it to be used; undefined if it is used. */
+  /** The environment variable that is unset and therefore disables the target; undefined if the target is enabled. */
   readonly missingVariable: string | undefined;
 }
 
 export interface WebhookTarget extends TargetBase {
   readonly kind: 'webhook';
-  /** A secret: whoever knows it can post there. */
+  /** A secret: anybody with this URL can post to the webhook. */
   readonly url: string;
-  /** What its requests are signed with; undefined if they are not. */
+  /** Signing secret of the requests; undefined for unsigned requests. */
   readonly secret: string | undefined;
   readonly format: AlertFormat;
 }
 
 export interface CommandTarget extends TargetBase {
   readonly kind: 'command';
-  /** The program, and its arguments. */
+  /** The program and its arguments. */
   readonly words: readonly string[];
 }
 
 export type AlertTarget = WebhookTarget | CommandTarget;
 
-/** How secrets of Standard Webhooks begin; their key follows in base64. */
+/** Prefix of Standard Webhooks secrets; the key follows in base64. */
 const KEY_PREFIX = 'whsec_';
-/** Of such a key, in bytes, as that specification says. */
+/** Key length in bytes, from the Standard Webhooks specification. */
 const KEY_BYTES = { least: 24, most: 64 } as const;
 export const KEY_EXPECTED = `expected ${KEY_PREFIX} and then ${KEY_BYTES.least} to ${KEY_BYTES.most} bytes in base64`;
 
-/** The key that a secret stands for: any other than those of Standard Webhooks is one as it is. */
+/** Returns the key bytes of a secret. A secret without the Standard Webhooks prefix is itself the key. */
 export function signingKeyOf(secret: string): Buffer {
   return secret.startsWith(KEY_PREFIX) ? Buffer.from(secret.slice(KEY_PREFIX.length), 'base64') : Buffer.from(secret);
 }
 
-/** False where a secret begins as one of Standard Webhooks does, and is none. */
+/**
+ * Reports whether a secret is valid: with the Standard Webhooks prefix, it must continue with a base64 key of permitted length.
+ */
 export function isSigningSecret(secret: string): boolean {
   if (!secret.startsWith(KEY_PREFIX)) return true;
   const key = signingKeyOf(secret);
@@ -46,7 +48,7 @@ export function isSigningSecret(secret: string): boolean {
   return isBase64 && key.length >= KEY_BYTES.least && key.length <= KEY_BYTES.most;
 }
 
-/** What can be shown of an address: the rest of a webhook's is a secret. */
+/** Returns the displayable part of a target. The path of a webhook URL is a secret. */
 export function shownTarget(target: AlertTarget): string {
   switch (target.kind) {
     case 'webhook':

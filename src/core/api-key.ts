@@ -28,10 +28,7 @@ export function isWellFormedKey(text: string): boolean {
   return text.slice(PREFIX.length + RANDOM_CHARACTERS) === checksum(body);
 }
 
-/**
- * The SHA-256 of a key in hexadecimal: all that is stored of a key. Keys are random, so they need
- * no salt.
- */
+/** Returns the SHA-256 of a key in hexadecimal, the only stored form of a key. Keys are random, so they need no salt. */
 export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
@@ -41,19 +38,16 @@ export function previewKey(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`;
 }
 
-/** Text that may be a key, or the beginning of one. */
+/** Matches a complete key or a prefix of one. */
 const KEY_LIKE = /sk-inf-[0-9A-Za-z]{12,}/g;
 
-/**
- * Shortens every key in a text to `sk-inf-…`. Clients put keys where none belong: into a path, or a
- * model's name.
- */
+/** Shortens every key in a text to `sk-inf-…`. Clients put keys in the wrong field, such as the path or the model name. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_LIKE, `${PREFIX}…`);
 }
 
 function checksum(body: string): string {
-  // Loaded with the first key: it takes 10 ms, and most commands and threads never see one.
+  // Loaded on first use: loading takes 10 ms, and most commands and threads never compute a checksum.
   let rest = process.getBuiltinModule('node:zlib').crc32(body);
   let text = '';
   for (let i = 0; i < CHECKSUM_CHARACTERS; i++) {

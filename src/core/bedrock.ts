@@ -1,12 +1,15 @@
-/** Where Amazon Bedrock is, and what the names of its models say. */
+/** Amazon Bedrock: host addresses and model names. */
 import { BEDROCK_DIALECTS, type DialectName } from './dialects.ts';
 
-/** Where the hosts of a region are. `part`: `bedrock-runtime` has the models, `bedrock` lists them. */
+/** Returns the base URL of a region. `bedrock-runtime` runs the models, `bedrock` lists them. */
 export function bedrockAddress(region: string, part: 'bedrock-runtime' | 'bedrock' = 'bedrock-runtime'): string {
   return `https://${part}.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
 }
 
-/** `anthropic.claude-…`, with a region in front, or at the end of an ARN. One of a profile of one's own does not say. */
+/**
+ * Matches `anthropic.claude-…`, optionally after a region or at the end of an ARN. The ARN of an application inference profile
+ * does not contain the model name and does not match.
+ */
 export function isClaude(model: string): boolean {
   return /(?:^|[./])anthropic\.claude/.test(model);
 }
@@ -15,7 +18,7 @@ export function isNova(model: string): boolean {
   return /(?:^|[./])amazon\.nova/.test(model);
 }
 
-/** What a host speaks to a model. `among`: what the config says of all; undefined if nothing. */
+/** Returns the dialects of the host for a model. `among`: the configured dialects; all dialects of Bedrock by default. */
 export function bedrockDialectsOf(
   model: string,
   among: readonly DialectName[] = BEDROCK_DIALECTS,

@@ -1,36 +1,36 @@
-/** Budgets: how much a key may spend in a period, which periods there are, and what is spent of one. Pure. */
+/** Budgets: the spend limits of a key, their periods, and the spend of a period. Pure. */
 import { DAY_MS, isoTime } from './clock.ts';
 import { formatUsd, type Nanos } from './money.ts';
 
-/** A limit on what requests cost that were admitted in one period, or that ended in a sliding one. */
+/** A spend limit. A calendar period counts requests by admission time, a sliding window by end time. */
 export interface Budget {
-  /** `day`, `week` or `total`, or the length of a sliding window as it was set: `24h`. */
+  /** `day`, `week` or `total`, or the length of a sliding window as configured: `24h`. */
   readonly period: string;
   readonly limitNanos: Nanos;
 }
 
-/** What a key has spent of a budget in the current period. */
+/** The spend of a key in the current period of a budget. */
 export interface BudgetSpend extends Budget {
   readonly chargedNanos: Nanos;
-  /** When less than the limit counts, if nothing is added. Null for never; the present or past if that is so now. */
+  /** When the spend falls below the limit, without further requests. Null for never; now or earlier if it is below already. */
   readonly freesAtMs: number | null;
-  /** When nothing counts any more, if nothing is added. Null for never, and for a sliding window in which nothing counts. */
+  /** When the spend falls to zero, without further requests. Null for never, and for a sliding window without spend. */
   readonly resetsAtMs: number | null;
 }
 
 export type Period =
-  /** A day or a week of the calendar, in UTC. Weeks begin on Monday. */
+  /** A calendar day or week, in UTC. Weeks begin on Monday. */
   | { readonly kind: 'day' | 'week' }
   | { readonly kind: 'total' }
   | { readonly kind: 'sliding'; readonly windowS: number };
 
-/** The number of budgets of a key at most. */
+/** Maximum number of budgets of a key. */
 export const MAX_BUDGETS = 8;
 /** The longest sliding window: 366 days. */
 const MAX_WINDOW_S = 366 * 86_400;
 const UNITS_S = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
-/** The period with that name, or undefined. */
+/** Parses the name of a period; undefined if it is invalid. */
 export function parsePeriod(name: string): Period | undefined {
   if (name === 'day' || name === 'week' || name === 'total') return { kind: name };
   const [, number, unit] = /^([1-9]\d{0,8})([smhd])$/.exec(name) ?? [];
@@ -51,17 +51,17 @@ export function windowSOf(budget: Budget): number | null {
   return period.kind === 'sliding' ? period.windowS : null;
 }
 
-/** Whether two budgets are for the same period: `24h` is `1d`, but not `day`. */
+/** Reports whether two budgets have the same period: `24h` equals `1d`, but not `day`. */
 export function isSamePeriod(a: Budget, b: Budget): boolean {
   return a.period === b.period || (windowSOf(a) !== null && windowSOf(a) === windowSOf(b));
 }
 
-/** The order in which budgets are shown: the shortest first. */
+/** Sorts budgets for display, the shortest period first. */
 export function sortedBudgets<T extends Budget>(budgets: readonly T[]): readonly T[] {
   return budgets.length < 2 ? budgets : budgets.toSorted((a, b) => lengthS(a) - lengthS(b));
 }
 
-/** A calendar period comes before the sliding window of its length. */
+/** A calendar period sorts before the sliding window of its length. */
 function lengthS(budget: Budget): number {
   const period = periodOf(budget);
   switch (period.kind) {
@@ -76,7 +76,7 @@ function lengthS(budget: Budget): number {
   }
 }
 
-/** From when to when (exclusive) the day or week of that moment goes, in milliseconds since 1970. */
+/** Returns the bounds of the day or week that contains a moment, in milliseconds since 1970. `toMs` is exclusive. */
 export function calendarPeriod(
   kind: 'day' | 'week',
   wallMs: number,
@@ -89,13 +89,13 @@ export function calendarPeriod(
 }
 
 /**
- * A sliding window counts in steps of a hundredth of its length, so that it takes a hundred sums however many requests
- * it has. What ended in a step leaves when the last moment of the step does: up to one percent late, never early.
+ * Number of steps in a sliding window. Costs are summed per step, so a window needs a hundred sums for any number of requests.
+ * The cost of a request leaves the window together with its whole step: up to one percent late, never early.
  */
 const STEPS = 100;
 /**
- * The steps of a window that are kept at most, the newest ones. Those that have left are among them, in case they have
- * left by a clock that was ahead: in the window's length it adds a hundred, and so it drops none that still counts.
+ * Maximum number of steps kept per window, the newest ones. Expired steps are kept as well: a clock that was ahead may have
+ * expired them too early. One window length adds at most a hundred steps, so no step that still counts is dropped.
  */
 export const MOST_STEPS = 2 * STEPS;
 
@@ -104,25 +104,25 @@ export function stepMs(windowS: number): number {
   return (windowS * 1_000) / STEPS;
 }
 
-/** The beginning of the step of that moment. */
+/** Returns the beginning of the step that contains a moment. */
 export function stepOf(wallMs: number, windowS: number): number {
   const step = stepMs(windowS);
   return Math.floor(wallMs / step) * step;
 }
 
-/** When what ended in the step that begins at `atMs` has left the window. */
+/** Returns when the step that begins at `atMs` leaves the window. */
 export function leavesAtMs(atMs: number, windowS: number): number {
   return atMs + stepMs(windowS) + windowS * 1_000;
 }
 
-/** Adds a cost to the steps of a window. When they get many, those go that have left it. */
+/** Adds a cost to its step. Beyond the maximum number of steps it removes the expired ones. */
 export function addToStep(steps: Map<number, Nanos>, windowS: number, atMs: number, nanos: Nanos): void {
   steps.set(atMs, (steps.get(atMs) ?? 0n) + nanos);
   if (steps.size <= MOST_STEPS) return;
   for (const old of steps.keys()) if (leavesAtMs(old, windowS) <= atMs) steps.delete(old);
 }
 
-/** What counts of a sliding window: `steps` has the cost of each step by its beginning, in any order. */
+/** Computes the spend of a sliding window. `steps` maps the beginning of each step to its cost, in any order. */
 export function slidingSpend(
   budget: Budget,
   windowS: number,
@@ -145,7 +145,7 @@ export function slidingSpend(
   };
 }
 
-/** When less than the limit is left of a window that has reached it; null for never, which is a limit of 0. */
+/** Returns when the spend of a window at its limit falls below it; null for never, which requires a limit of 0. */
 function freesAtMs(
   { limitNanos }: Budget,
   windowS: number,
@@ -162,14 +162,14 @@ function freesAtMs(
   return null;
 }
 
-/** What is spent of a day, a week, or of the total, which no time frees. A limit of 0 is never free. */
+/** Computes the spend of a day, of a week, or of the total, which never resets. A limit of 0 never frees. */
 export function fixedSpend(budget: Budget, chargedNanos: Nanos, endsAtMs: number | null, nowMs: number): BudgetSpend {
   const isReached = chargedNanos >= budget.limitNanos;
   const freesAtMs = budget.limitNanos === 0n ? null : endsAtMs;
   return { ...budget, chargedNanos, freesAtMs: isReached ? freesAtMs : Math.floor(nowMs), resetsAtMs: endsAtMs };
 }
 
-/** Of a reached limit and others: the one that frees last, the first of those where several do. Null is never. */
+/** Returns the reached limit that frees last, the first one on a tie. Null means never. */
 export function lastToFree<T extends { readonly freesAtMs: number | null }>(reached: readonly T[]): T | undefined {
   const at = ({ freesAtMs }: T) => freesAtMs ?? Number.POSITIVE_INFINITY;
   return reached.reduce<T | undefined>(
@@ -178,7 +178,7 @@ export function lastToFree<T extends { readonly freesAtMs: number | null }>(reac
   );
 }
 
-/** A budget as commands and clients read it. */
+/** The JSON form of a budget in commands and the API. */
 export function budgetJson({ period, limitNanos, chargedNanos, resetsAtMs }: BudgetSpend) {
   return {
     period,
@@ -188,7 +188,7 @@ export function budgetJson({ period, limitNanos, chargedNanos, resetsAtMs }: Bud
   };
 }
 
-/** A time for messages: `2026-11-23T00:00:00Z`, rounded up to the second. */
+/** Formats a time for messages: `2026-11-23T00:00:00Z`, rounded up to the second. */
 export function shownTime(wallMs: number): string {
   return isoTime(Math.ceil(wallMs / 1_000) * 1_000).replace('.000Z', 'Z');
 }

@@ -1,44 +1,44 @@
-/** Answers that a gateway keeps to give them again: what is kept of one, and for how long. */
+/** The response cache: cache settings of a model, cached responses, and the savings from cache hits. */
 import type { Nanos } from './money.ts';
 
-/** What the config says of the cache of a model. */
+/** The cache settings of a model. */
 export interface CacheTerms {
-  /** How long an answer may be given again, in milliseconds. */
+  /** Time to live of a cached response, in milliseconds. */
   readonly ttlMs: number;
-  /** The most that is kept of this model, in bytes. The oldest answers give way. */
+  /** Maximum size of the cache of this model, in bytes. The oldest responses are evicted first. */
   readonly maxBytes: number;
-  /** Whether a key gets what another has asked for. */
+  /** Whether keys share cached responses. */
   readonly isShared: boolean;
-  /** The ids of the keys whose answers are kept; undefined for those of all. */
+  /** The ids of the keys whose responses are cached; undefined for all keys. */
   readonly keyIds: ReadonlySet<string> | undefined;
-  /** Of all in the config that can change an answer: with another config none of the old ones is found. */
+  /** Hash of all settings that can change a response. A changed setting therefore invalidates all earlier entries. */
   readonly fingerprint: string;
 }
 
-/** Where an answer is kept. */
+/** The address of a cached response. */
 export interface AnswerPlace {
-  /** SHA-256 of all that the answer depends on, in hex. */
+  /** SHA-256 of all inputs that determine the response, in hex. */
   readonly id: string;
   /** `<provider>/<model>`. */
   readonly model: string;
 }
 
-/** The whole answer to a request, as its client got it. */
+/** The complete response to a request, as sent to its client. */
 export interface CachedAnswer {
-  /** Of a stream, all but its last bytes. */
+  /** For a stream, all but its last bytes. */
   readonly body: Uint8Array;
-  /** The last bytes of a stream; undefined for an answer that is none. */
+  /** The last bytes of a stream; undefined if the response is not a stream. */
   readonly end: Uint8Array | undefined;
-  /** The names of fields that a translation has left out of the request. */
+  /** The names of request fields that the translation dropped. */
   readonly ignored: readonly string[];
-  /** Input and output that its host has read and written. */
+  /** Input and output tokens of the original request. */
   readonly tokens: number;
-  /** What it has cost. */
+  /** The cost of the original request. */
   readonly costNanos: Nanos;
   readonly storedAtMs: number;
 }
 
-/** What was given without asking a host: for a key, of a model. */
+/** The saving of one cache hit. */
 export interface Saving {
   readonly keyId: string;
   readonly model: string;
@@ -47,7 +47,7 @@ export interface Saving {
   readonly costNanos: Nanos;
 }
 
-/** What was given without asking a host, in one day. */
+/** The savings of a key and a model in one day. */
 export interface SavedRow {
   /** In UTC: `2026-11-23`. */
   readonly day: string;
@@ -58,5 +58,5 @@ export interface SavedRow {
   readonly costNanos: Nanos;
 }
 
-/** A longer answer is not kept, in bytes. Answers are held in memory while they come. */
+/** Maximum size of a cached response, in bytes. A response is buffered in memory while it arrives. */
 export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
-/** What ports run on. */
+/** Message channels that ports use. */
 import type { MessagePort } from 'node:worker_threads';
 
-/** What carries messages to the other side and back: a thread, a message port, a connection to another process. */
+/** A bidirectional message channel: a thread, a message port, or a connection to another process. */
 export interface Channel {
   postMessage(message: Message): void;
   postMessage(message: Message, moved: MessagePort[]): void;
@@ -10,10 +10,10 @@ export interface Channel {
   on(event: 'exit' | 'close', listener: () => void): unknown;
 }
 
-/** A call, or an event if the ticket is 0. Flat, since to clone an array takes a quarter of the time of an object. */
+/** A call, or an event if the ticket is 0. Flat: cloning an array takes a quarter of the time of cloning an object. */
 export type Asked = readonly [name: string, ticket: number, ...given: unknown[]];
 export type Returned = readonly [ticket: number, result: unknown];
-/** Of a UserError also its lines, which it would lose on the way. */
+/** `lines`: the lines of a UserError, which structured cloning would drop. */
 export type Thrown = readonly [ticket: number, result: undefined, error: unknown, lines: readonly string[] | undefined];
 
 export type Message = Asked | Returned | Thrown;

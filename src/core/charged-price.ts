@@ -1,27 +1,27 @@
-/** The price of a request, read from the text in its row of the journal. Pure. */
+/** Parses the price text in the journal row of a request. Pure. */
 import { type Nanos, parseUsd } from './money.ts';
 
-/** A price as it was charged: of a million tokens, and of tools of a call. */
+/** The charged prices: per million tokens, and per tool call. */
 export interface ChargedPrice {
   readonly input: Nanos;
   readonly cachedInput: Nanos;
   readonly output: Nanos;
-  /** What else had a price: `cache_write`, `tools.web_search`, and the like. */
+  /** Further prices: `cache_write`, `tools.web_search`, and so on. */
   readonly extras: readonly (readonly [name: string, price: Nanos])[];
   readonly tier: string | undefined;
-  /** The length from which these prices apply, in tokens. */
+  /** The input length above which these prices apply, in tokens. */
   readonly above: number | undefined;
-  /** How many units there were of what is billed by the piece; undefined for what is billed by tokens alone. */
+  /** The number of billed units; undefined for a request billed by tokens alone. */
   readonly units: number | undefined;
-  /** The day of the price file; undefined for a price of the config. */
+  /** The day of the price file; undefined for a configured price. */
   readonly of: string | undefined;
-  /** The name that the request gave the model, if that is not its id. */
+  /** The alias that the request used; undefined if it used the model id. */
   readonly alias: string | undefined;
-  /** Nothing was charged: its answer came from the cache. */
+  /** The response came from the cache and was free of charge. */
   readonly isFromCache: boolean;
 }
 
-/** Reads a text that `catalog/price-text.ts` has written. Undefined if it is none. */
+/** Parses a text written by `catalog/price-text.ts`. Undefined if it is malformed. */
 export function readPriceText(text: string): ChargedPrice | undefined {
   const [base = '', ...others] = text.split(' ');
   const [input, cachedInput, output] = base.split('/').map(parseUsd);
@@ -46,5 +46,5 @@ export function readPriceText(text: string): ChargedPrice | undefined {
   };
 }
 
-/** What is no price. */
+/** Names in the price text whose values are not prices. */
 const FACTS: ReadonlySet<string> = new Set(['tier', 'above', 'units', 'of', 'as', 'cache']);

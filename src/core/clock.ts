@@ -12,17 +12,17 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** Monotonic milliseconds of a clock that all processes and threads of a machine share. */
+/** Returns monotonic milliseconds of the clock that all processes and threads of a machine share. */
 export function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** A jump of a clock by more than this is a step, and not what network, rounding or slewing explain. */
+/** A larger jump of the wall clock counts as a clock step. Network delay, rounding and slewing stay below it. */
 export const CLOCK_STEP_MS = 1_000;
 
 export const DAY_MS = 86_400_000;
 
-// Each request asks for several days, such as the last one of a budget, and formatting a date takes a microsecond.
+// Every request looks up several days, such as the last day of a budget, and formatting a date takes a microsecond.
 const days = new Map<number, CalendarDay>();
 const MOST_DAYS = 100;
 

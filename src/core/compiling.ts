@@ -1,4 +1,4 @@
-/** Flags of V8 for a process that serves. V8 accepts compiled code only under the flags with which it was made. */
+/** Flags of V8 for a serving process. V8 accepts cached compiled code only under the flags in force when it was compiled. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
@@ -17,7 +17,7 @@ export function compileToServe(): void {
   setFlags(true);
 }
 
-/** Calls `work` under V8's usual flags, with which the next start begins. */
+/** Calls `work` under V8's default flags, which are in force when the next process starts. */
 export function underUsualFlags<Result>(work: () => Result): Result {
   setFlags(false);
   try {

@@ -1,6 +1,6 @@
-/** The dialects: the wire formats in which clients ask and hosts answer. */
+/** The dialects: the wire formats of clients and hosts. */
 
-/** In these clients may ask. */
+/** The dialects that clients can use. */
 export const DIALECT_NAMES = [
   'chat',
   'responses',
@@ -18,8 +18,8 @@ export const DIALECT_NAMES = [
 ] as const;
 
 /**
- * How hosts want their keys: `Authorization: Bearer`, or in Azure's, Anthropic's or Google's header of that name. Hosts of
- * Azure take tokens of Microsoft Entra in place of a key.
+ * How a host expects its key: in `Authorization: Bearer`, or in the header of Azure, Anthropic or Google that has this name.
+ * Azure also accepts a Microsoft Entra token in place of a key.
  */
 export const AUTH_SCHEMES = ['bearer', 'api-key', 'x-api-key', 'x-goog-api-key', 'entra'] as const;
 
@@ -28,26 +28,26 @@ export type AuthScheme = (typeof AUTH_SCHEMES)[number];
 export type ClientDialect = (typeof DIALECT_NAMES)[number];
 
 /**
- * Hosts of Amazon Bedrock speak Converse, and those of Google's Vertex AI have embeddings of their own. Nobody asks in these
- * here: their clients sign what they send, or carry tokens of those hosts.
+ * The dialects of hosts. Converse (Amazon Bedrock) and Vertex AI embeddings exist between gateway and host only: clients of these
+ * APIs sign their requests or send tokens of the host, which the gateway does not accept.
  */
 export type DialectName = ClientDialect | 'converse' | 'vertex_embeddings';
 
-/** The dialects of the mock provider. Clients of the others are translated. */
+/** The dialects of the mock provider. Requests in other dialects are translated. */
 export const MOCK_DIALECTS = [
   ...(['chat', 'embeddings', 'images', 'image_edits', 'speech', 'transcriptions', 'translations'] as const),
   ...(['moderations', 'rerank'] as const),
 ] as const satisfies readonly ClientDialect[];
 
-/** What hosts of Amazon Bedrock speak: messages, by `InvokeModel`, to Claude alone. */
+/** The dialects of Amazon Bedrock: messages, by `InvokeModel`, for Claude only. */
 export const BEDROCK_DIALECTS = ['messages', 'converse'] as const satisfies readonly DialectName[];
 
-/** What hosts of Google's Vertex AI speak: messages to Claude alone, and the last to models that embed. */
+/** The dialects of Google's Vertex AI: messages for Claude only, `vertex_embeddings` for embedding models. */
 export const VERTEX_DIALECTS = ['messages', 'gemini', 'vertex_embeddings'] as const satisfies readonly DialectName[];
 
 /**
- * Where requests of a dialect go: at a host below its base URL, and here below `/v1`. Google's have the model in their paths,
- * which the HTTP interface reads.
+ * The path of each dialect, relative to the base URL of a host and to `/v1` here. Google's paths contain the model and are parsed
+ * by the HTTP interface.
  */
 export const DIALECT_PATHS: Readonly<Record<Exclude<ClientDialect, 'gemini' | 'gemini_embeddings'>, string>> = {
   chat: '/chat/completions',
@@ -63,15 +63,15 @@ export const DIALECT_PATHS: Readonly<Record<Exclude<ClientDialect, 'gemini' | 'g
   rerank: '/rerank',
 };
 
-/** The headers of a client that reach a host of its dialect, in lower case. Most dialects have none. */
+/** Client headers forwarded to hosts of the same dialect, in lower case. Most dialects forward no headers. */
 export const DIALECT_HEADERS = {
   responses: ['openai-beta'],
   messages: ['anthropic-version', 'anthropic-beta'],
 } as const satisfies Partial<Record<DialectName, readonly string[]>>;
 
-/** One of these headers that requests to a provider may not have. In lower case. */
+/** A forwarded header that a provider is configured to refuse. Requests with it get an error. */
 export interface RefusedHeader {
   readonly name: string;
-  /** Only with this value, or one that begins with it if it ends with `*`; undefined for any. */
+  /** The refused value, or a prefix followed by `*`; undefined for any value. */
   readonly value: string | undefined;
 }

@@ -1,13 +1,13 @@
-/** What the environment may not do to this program: open its debugger, or switch off the check of certificates. */
+/** Ignores environment variables that open the debugger or disable certificate checks. */
 
-/** What opens the debugger, in the environment or among the arguments of Node. */
+/** Matches the debugger options in NODE_OPTIONS and in the arguments of Node. */
 const OPENS = /--inspect/;
 
-/** Undoes what the environment would weaken, as somebody has left it there. Returns a line for each thing undone. */
+/** Reverts dangerous settings in the environment. Returns a message for each. */
 export async function hardenEnvironment(): Promise<readonly string[]> {
   const lines: string[] = [];
   if (await closeDebugger()) lines.push('closed the debugger that NODE_OPTIONS had opened');
-  // Whoever is between the gateway and a provider would read its keys.
+  // Without the check, a machine in the middle could read provider keys.
   if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     lines.push(
@@ -18,8 +18,8 @@ export async function hardenEnvironment(): Promise<readonly string[]> {
 }
 
 /**
- * Whoever reaches a debugger runs code in this process. One that the arguments of Node itself ask for stays: this process
- * is being debugged. Returns whether one was open.
+ * Closes the debugger, since anybody who can connect to it can run code in this process. A debugger that the arguments of Node
+ * request explicitly stays open. Returns whether one was open.
  */
 async function closeDebugger(): Promise<boolean> {
   if (!OPENS.test(process.env.NODE_OPTIONS ?? '') || process.execArgv.some((argument) => OPENS.test(argument)))

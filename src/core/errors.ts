@@ -30,7 +30,7 @@ export const CONTEXT_LENGTH = 'context_length_exceeded';
 
 /** A fault of the request that its host has found. */
 export interface RequestFault {
-  /** Of OpenAI's API, such as `context_length_exceeded` or `invalid_prompt`. */
+  /** A code of OpenAI's API, such as `context_length_exceeded` or `invalid_prompt`. */
   readonly code: string;
   /** The tokens of an input beyond the context window, and its maximum, where the host states both. */
   readonly overflow?: { readonly tokens: number; readonly maximum: number };
@@ -55,11 +55,11 @@ export interface ClientError {
   readonly upgrade?: string;
   /** The status (401, 403 or 404) with which a host refused the gateway's own key or model: only the operator can help. */
   readonly operatorFault?: number;
-  /** The fault of the request, which each dialect has its own words for. */
+  /** The fault of the request. Each dialect words it in its own way. */
   readonly requestFault?: RequestFault;
   /** The connection closes after this response. */
   readonly close?: true;
-  /** What a client library can act on, where its dialect has a place for that. */
+  /** Details for client libraries, sent in dialects that have a field for them. */
   readonly details?: Readonly<Record<string, unknown>>;
   /** For the journal: why an admitted request failed. Never sent. */
   readonly failure?: Failure;
@@ -70,17 +70,17 @@ export function statusOf(error: ClientError): number {
   return error.status ?? ERROR_STATUS[error.code];
 }
 
-/** Where only somebody can help who gives the key what it lacks. Agents have retried such errors for minutes. */
+/** Statuses that only an operator can resolve, by changing the key. Agents have retried such errors for minutes. */
 const FOR_PEOPLE: ReadonlySet<number> = new Set([401, 402, 403]);
 
-/** Whether trying again may help, as far as the client has no rule of its own. */
+/** Reports whether a retry may help, for clients without a rule of their own. */
 export function mayRetry(error: ClientError): boolean {
   return error.shouldRetry !== false && !FOR_PEOPLE.has(statusOf(error));
 }
 
 /**
- * The body of an error response, and the data of an error event in a stream: exactly two fields. Agents look for the code of
- * a full context, which is in the message, since `code` is one of a closed set.
+ * The body of an error response and the data of a stream's error event: exactly two fields. Agents search for the code of a full
+ * context. It is appended to the message, since `code` is a closed set.
  */
 export function errorBody({ code, message, requestFault }: ClientError): string {
   const isFull = requestFault?.code === CONTEXT_LENGTH && !message.includes(CONTEXT_LENGTH);
@@ -108,7 +108,7 @@ export function rateLimited(message: string, retryAfterS: number): ClientError {
 
 /** An error that the user can fix. Its message is shown as it is, without a stack trace. */
 export class UserError extends Error {
-  /** Each line says what is wrong, where, and what to do. */
+  /** Each line states the problem, the location and the next step. */
   readonly lines: readonly string[];
   constructor(lines: string | readonly string[]) {
     const list = typeof lines === 'string' ? [lines] : lines;

@@ -1,11 +1,13 @@
-/** What would happen to a request, or what did, step by step: as the gateway says it and commands print it. */
+/**
+ * Explanations of a request: its past or predicted outcome step by step, in the form that the gateway sends and commands print.
+ */
 
-/** `skipped`: it was not reached, since an earlier step has refused the request. */
+/** `skipped`: an earlier step refused the request. */
 export type StepStatus = 'ok' | 'refused' | 'skipped';
 
-/** The message of a skipped step without figures: an earlier step ended the way of the request. */
+/** The message of a skipped step without figures. */
 export const NOT_REACHED = 'not reached';
-/** Precedes the figures of a skipped check. Not `not reached`, which would read as if the limit were not. */
+/** Prefix of the figures of a skipped check. `not reached` could be misread as a statement about the limit. */
 export const NOT_CHECKED = 'not checked';
 
 /** One step, with its figures under names of its own. */
@@ -17,7 +19,7 @@ export interface ExplainedStep {
 }
 
 export interface Explanation {
-  /** The HTTP status of the response; null if there is none yet, or nobody got it. */
+  /** The HTTP status of the response; null if no response was delivered to a client. */
   readonly status: number | null;
   /** The code of the error; null if there is none. */
   readonly code: string | null;
@@ -25,17 +27,17 @@ export interface Explanation {
   readonly steps: readonly ExplainedStep[];
 }
 
-/** A body whose way through a gateway is to be explained. */
+/** A request body to explain. */
 export interface ExplainQuestion {
   readonly keyId: string;
-  /** The path that it would be sent to; undefined to go by what is in it. */
+  /** The request path; undefined to infer it from the body. */
   readonly path: string | undefined;
-  /** The end user whom its header names; undefined without that header. */
+  /** The end user in the user header; undefined without that header. */
   readonly user: string | undefined;
   readonly body: Uint8Array;
 }
 
-/** A step that lets the request pass. */
+/** Returns a step with status `ok`. */
 export function okStep(step: string, message: string, figures: Readonly<Record<string, unknown>> = {}): ExplainedStep {
   return { step, status: 'ok', message, ...figures };
 }

@@ -1,4 +1,4 @@
-/** Files and their owners: what there is to know of them, and what makes a write last. */
+/** File metadata, ownership checks, and durable writes. */
 import { closeSync, fsyncSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -21,8 +21,8 @@ export function resolveLinks(path: string): string {
 }
 
 /**
- * The id of the user that this process runs as; 0 where the system has none. Not `os.userInfo`,
- * which throws where the id has no passwd entry, as with `docker run --user 1234`.
+ * Returns the user id of this process; 0 on systems without user ids. `os.userInfo` would throw for an id without a passwd entry,
+ * as with `docker run --user 1234`.
  */
 export function ownUid(): number {
   return process.getuid?.() ?? 0;
@@ -32,15 +32,15 @@ export function ownUid(): number {
 export const PRIVATE_MODE = 0o700;
 export const OTHERS = 0o077;
 export const OTHERS_WRITE = 0o022;
-/** In such a folder users can rename and remove only what is their own. */
+/** In a sticky folder, users can rename and remove only their own files. */
 const STICKY = 0o1000;
 
-/** Whether other users can put another file in the place of one in a folder of this mode. */
+/** Reports whether other users can replace files in a folder of this mode. */
 export function othersReplace(mode: number): boolean {
   return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;
 }
 
-/** Throws an Error unless the folder is this user's, and nobody else can put a file or a link into it. */
+/** Throws an Error unless this user owns the folder and other users cannot create files or links in it. */
 export function assertOwn(folder: string): void {
   if (process.getuid === undefined) return;
   const { uid, mode } = statSync(folder);
@@ -48,9 +48,9 @@ export function assertOwn(folder: string): void {
   if ((mode & OTHERS_WRITE) !== 0) throw new Error(`other users can write to ${folder}`);
 }
 
-/** Throws an Error unless the folder is closed to other users, and none of them can put another in its place. */
+/** Throws an Error unless the folder is closed to other users and they cannot replace it or any folder above it. */
 export function assertPrivate(folder: string): void {
-  // Windows has neither ids nor modes; there the folders above are closed to other users anyway.
+  // Windows has neither ids nor modes. The folders above are closed to other users by default there.
   if (process.getuid === undefined) return;
   const { uid, mode } = lstatSync(folder);
   if (uid !== ownUid()) throw new Error(`${folder} belongs to another user`);
@@ -63,7 +63,7 @@ export function assertPrivate(folder: string): void {
   }
 }
 
-/** Makes a file, or the names in a folder, safe from a power cut. */
+/** Flushes a file, or the entries of a folder, to disk, so that they survive a power failure. */
 export function sync(path: string): void {
   const file = openSync(path, 'r');
   try {

@@ -1,6 +1,6 @@
 /**
- * Root's work in the folder of another user is done as that user: whoever owns a folder can put links into it, and by them
- * root would make, change or give away files elsewhere.
+ * Drops root before working in the folder of another user. The owner of a folder can put links into it, through which root would
+ * create, change or give away files elsewhere.
  */
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -8,12 +8,12 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { UserError } from './errors.ts';
 import { PROGRAM } from './program.ts';
 
-/** As many as Linux follows. */
+/** Maximum number of symbolic links in a path, as in Linux. */
 const MAX_LINKS = 40;
-/** The group of a user whom the system does not know. */
+/** Group of a user without an account. */
 const NO_GROUP = 65_534;
 
-/** What changes the user of a process. Threads have none of it, but change with their process. */
+/** The process functions that change its user. Threads lack them, but share the user of their process. */
 export interface UserOfProcess {
   getuid?(): number;
   seteuid?(uid: number): void;
@@ -24,8 +24,9 @@ export interface UserOfProcess {
 }
 
 /**
- * For good, since what the files say is not to be trusted by root either. Nothing happens unless this is root and the way to
- * the file is in the hands of another user. Throws a UserError if it cannot be worked on as that user.
+ * Switches to the owner of the path permanently, since root cannot trust the contents of the files either. Does nothing unless
+ * this process is root and another user controls the path. Throws a UserError if the switch fails or the owner cannot reach the
+ * file.
  */
 export function becomeOwner(path: string, user: UserOfProcess = process): void {
   const owner = foreignOwner(path, user);
@@ -44,7 +45,9 @@ export function becomeOwner(path: string, user: UserOfProcess = process): void {
   );
 }
 
-/** The user in whose folder root would work; undefined if this is not root. Throws a UserError if there are several. */
+/**
+ * Returns the user who controls a path; undefined if that is root or this process is not root. Throws a UserError for several.
+ */
 function foreignOwner(path: string, { getuid }: UserOfProcess = process): number | undefined {
   if (getuid?.() !== 0) return undefined;
   const [owner, other] = usersOnTheWay(path).filter((uid) => uid !== 0 && isInMap(uid, uidMap()));
@@ -52,7 +55,7 @@ function foreignOwner(path: string, { getuid }: UserOfProcess = process): number
   throw refused(path, other, `user ${owner} can change what it leads to as well`);
 }
 
-/** For what is not to go on as another user. Throws a UserError where `becomeOwner` would become one. */
+/** For commands that must not continue as another user. Throws a UserError where `becomeOwner` would switch users. */
 export function refuseForeign(path: string, user?: UserOfProcess): void {
   const owner = foreignOwner(path, user);
   if (owner !== undefined) throw refused(path, owner, 'a command that is started would be, too');
@@ -65,7 +68,7 @@ function refused(path: string, owner: number, why: string): UserError {
   );
 }
 
-/** Who owns the folders and links that lead to a file, in the order of the way; the file itself does not count. */
+/** Returns the owners of the folders and links that lead to a file, in path order, without the owner of the file. */
 export function usersOnTheWay(path: string): number[] {
   const users = new Set<number>();
   let at: string = sep;
@@ -75,7 +78,7 @@ export function usersOnTheWay(path: string): number[] {
     const next = join(at, name);
     const stats = lstatSync(next, { throwIfNoEntry: false });
     const isLink = stats?.isSymbolicLink() === true;
-    // It ends with the file, or with what is in the place of a folder.
+    // Stop at the file, or at a non-directory in the middle of the path.
     if (stats === undefined || !(isLink || stats.isDirectory())) break;
     users.add(stats.uid);
     if (!isLink) {
@@ -83,7 +86,7 @@ export function usersOnTheWay(path: string): number[] {
       continue;
     }
     links += 1;
-    // Whoever opens the file says what is wrong with it.
+    // Opening the file will report ELOOP.
     if (links > MAX_LINKS) break;
     const target = readlinkSync(next);
     rest.unshift(...target.split(sep));
@@ -93,8 +96,9 @@ export function usersOnTheWay(path: string): number[] {
 }
 
 /**
- * Whether a user exists in the namespace whose map this is. In a container, owners from outside appear as `nobody`: root there
- * cannot become them, and they decide about all of it anyway. `map`: of /proc/self/uid_map; empty where there is none.
+ * Reports whether a user exists in the user namespace of `map`, the contents of /proc/self/uid_map; empty without one. In a
+ * container, owners from outside appear as `nobody`. Root in the container cannot become such a user, who controls the whole
+ * container anyway.
  */
 export function isInMap(uid: number, map: string): boolean {
   if (map === '') return true;
@@ -120,11 +124,11 @@ function becomeUser(uid: number, user: UserOfProcess): void {
   user.setuid?.(uid);
 }
 
-/** Undefined for a user whom only files know, as in a container. */
+/** Returns the account of a user; undefined for an id without an account, as in a container. */
 function accountOf(uid: number, user: UserOfProcess): { readonly username: string; readonly gid: number } | undefined {
   user.seteuid?.(uid);
   try {
-    // Of the effective user.
+    // `userInfo` looks up the effective user.
     return userInfo();
   } catch {
     return undefined;
@@ -133,7 +137,7 @@ function accountOf(uid: number, user: UserOfProcess): { readonly username: strin
   }
 }
 
-/** The uppermost folder on the way to a file that this process cannot search. */
+/** Returns the uppermost folder of the path that this process cannot search. */
 function folderOutOfReach(path: string): string | undefined {
   const folder = dirname(path);
   const above = folder === path ? undefined : folderOutOfReach(folder);
@@ -142,7 +146,7 @@ function folderOutOfReach(path: string): string | undefined {
     accessSync(folder, constants.X_OK);
     return undefined;
   } catch (error) {
-    // What is missing can be made.
+    // A missing folder can be created.
     return (error as NodeJS.ErrnoException).code === 'EACCES' ? folder : undefined;
   }
 }

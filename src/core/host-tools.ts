@@ -1,90 +1,90 @@
-/** The tools that hosts run themselves: which a request may call, and which were called. */
+/** Host-executed tools: the tools a request may call, and the calls in its answer. */
 
 /** A field of a tool that can change the price of its calls. */
 export interface ToolSetting {
-  /** The name that variants of a price have for it: `memory_limit`. */
+  /** The name of the field in price variants: `memory_limit`. */
   readonly field: string;
-  /** Undefined where the request leaves it to the host. */
+  /** Undefined if the request leaves the choice to the host. */
   readonly value: string | undefined;
-  /** Whether a price that says nothing of the field is for this value. */
+  /** Whether a price without this field applies to the value. */
   readonly isUsual: boolean;
-  /** Such as `tools[0].container.memory_limit`. */
+  /** Its location in the request, such as `tools[0].container.memory_limit`. */
   readonly where: string;
 }
 
-/** A tool by its name in prices, and how it is set. */
+/** A tool, by its name in the price list, and its settings. */
 export interface ToolUse {
   readonly name: string;
   readonly settings: readonly ToolSetting[];
-  /** Input tokens that the request lets a call bring in; 0 where it does not say. */
+  /** Maximum input tokens that a call may add, as set by the request; 0 if it sets no maximum. */
   readonly tokens: number;
-  /** No field of its format sets a maximum of calls: the `max_calls` of its price does, or a default. */
+  /** The tool's format has no field for a maximum of calls. `max_calls` of its price, or a default, applies. */
   readonly isUnbounded?: true;
 }
 
 /** A tool of the host that a request may call. */
 export interface HostTool extends ToolUse {
-  /** Where the request asks for it, such as `tools[0]`. */
+  /** Its location in the request, such as `tools[0]`. */
   readonly where: string;
-  /** Its type with the version, where the dialect names tools by such tags: `advisor_20260301`. */
+  /** The versioned type, in dialects with versioned types: `advisor_20260301`. */
   readonly tag?: string;
-  /** The name that its calls have in answers. */
+  /** The name of its calls in answers. */
   readonly calledAs: string;
-  /** The most calls. */
+  /** Maximum number of calls. */
   readonly calls: number;
-  /** Whether answers show its calls. Where they do not, all calls are charged that a request may make. */
+  /** Whether answers list its calls. Otherwise the maximum number of calls is charged. */
   readonly isReported: boolean;
-  /** The calls to charge for an answer that shows no calls; all that the request allows unless set. */
+  /** The number of calls to charge if the answer lists no calls; the maximum by default. */
   readonly callsUnlessShown?: number;
 }
 
-/** The words of Anthropic's API for a tool that it does not take. Claude Code repeats the request without the tool. */
+/** Anthropic's error message for an unsupported tool type. Claude Code repeats the request without the tool. */
 export function unexpectedTag(tag: string): string {
   return `Input tag '${tag}' found using 'type' does not match any of the expected tags`;
 }
 
-/** A call that an answer shows. */
+/** A tool call listed in an answer. */
 export interface ToolCall {
-  /** The same call may be shown several times, with what is known of it then. */
+  /** An answer may list the same call several times, with the facts known at each point. */
   readonly id: string;
-  /** The container that it ran in, which is billed once. */
+  /** The container of the call. A container is billed once. */
   readonly container?: string;
   readonly name: string;
-  /** The values that the host says the fields of the tool had. */
+  /** The settings of the tool as reported by the host. */
   readonly reported: Readonly<Record<string, string>>;
-  /** Whether the host bills it: a page that is opened is no search. */
+  /** Whether the host bills the call: opening a page is not billed as a search. */
   readonly isBilled: boolean;
 }
 
-/** Calls that cost the same. */
+/** Calls of equal cost. */
 export interface ToolCalls extends Pick<ToolCall, 'reported'> {
   readonly count: number;
-  /** What they may be calls of: the dearest counts. */
+  /** The candidate tools, if the answer is ambiguous. The most expensive one is charged. */
   readonly of: readonly ToolUse[];
 }
 
-/** The most calls of one tool to hold money for, where a request sets no maximum. It is written where its format has one. */
+/** Default maximum of calls per tool to hold money for. It is added to the request if the tool's format has such a field. */
 export const DEFAULT_CALLS = 10;
-/** A larger maximum counts as this. */
+/** Larger maximums are clamped to this. */
 export const MAX_CALLS = 10_000;
 
-/** The calls of a tool that a request allows. `maximum`: what it says, of any type. */
+/** Returns the number of calls that a request permits. `maximum`: the value in the request, of any type. */
 export function mostCalls(maximum: unknown): number {
   const isMaximum = typeof maximum === 'number' && maximum >= 1;
   return isMaximum ? Math.min(Math.ceil(maximum), MAX_CALLS) : DEFAULT_CALLS;
 }
 
 /**
- * How often a host reads the input again for so many calls of a tool. It makes several calls in one step, such as searches
- * for several words, so a tool without a maximum does not lead to as many steps as calls.
+ * Returns how often a host rereads the input for a number of calls. One step can contain several calls, such as searches for
+ * several terms, so a tool without a maximum causes fewer steps than calls.
  */
 export function rereadsFor({ isUnbounded }: ToolUse, calls: number): number {
   return isUnbounded ? Math.min(calls, DEFAULT_CALLS) : calls;
 }
 
-/** What is billed of the calls of an answer: one of those that share a container. All of them bring something in. */
+/** Returns the billed calls of an answer: one per container, but every call adds its input tokens. */
 export function billedCalls(calls: readonly ToolCall[]): readonly ToolCall[] {
-  // Most answers have none.
+  // Fast path: most answers have no tool calls.
   if (calls.length === 0) return calls;
   const containers = new Set<string>();
   return calls.filter(({ name, container, isBilled }) => {

@@ -1,11 +1,11 @@
-/** Single HTTP requests with a time limit, to addresses beside the hosts of models. No proxy of the environment is used. */
+/** Single HTTP requests with a time limit, to services other than model hosts. Proxy settings of the environment are ignored. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { request, requestTls } from './node-http.ts';
 
 export interface HttpCall extends RequestOptions {
-  /** For the whole answer, in milliseconds. */
+  /** Time limit for the complete response, in milliseconds. */
   readonly timeoutMs: number;
   readonly body?: string | Uint8Array | undefined;
   /** Receives the request before it is sent. */
@@ -13,8 +13,8 @@ export interface HttpCall extends RequestOptions {
 }
 
 /**
- * Sends a request on a connection of its own, unless `agent` is given, and returns the result of `read`. Then closes a connection
- * on which more would arrive. Rejects with the error of the connection, or one with the code `ETIMEDOUT`.
+ * Sends a request, by default on a new connection, and returns the result of `read`. The connection is then closed, even if the
+ * response is incomplete. Rejects with the error of the connection, or with code `ETIMEDOUT`.
  */
 export async function httpCall<Result>(
   url: URL,
@@ -38,7 +38,7 @@ export async function httpCall<Result>(
   }
 }
 
-/** The text of an answer. Rejects with the error that `tooLong` returns if it has more characters. */
+/** Reads the response body as text. Rejects with the error of `tooLong` beyond `maxCharacters`. */
 export async function textOf(response: IncomingMessage, maxCharacters: number, tooLong: () => Error): Promise<string> {
   let text = '';
   for await (const piece of response.setEncoding('utf8')) {

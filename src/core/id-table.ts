@@ -1,8 +1,8 @@
 /**
- * A hash table for values that come and go with every request, by the request's id.
+ * A hash table for values that exist for the duration of a request, keyed by request id.
  *
- * It replaces a Map for the reason given in `roster.ts`: a Map's outgrown tables would carry every request into V8's old
- * generation. Here the only reference to an entry is in its bucket.
+ * It replaces a Map for the reason given in `roster.ts`: the outgrown tables of a Map would carry every request into V8's old
+ * generation. Here an entry is referenced only from its bucket.
  */
 
 interface Entry<Value> {
@@ -11,9 +11,9 @@ interface Entry<Value> {
   next: Entry<Value> | undefined;
 }
 
-/** A power of two, as is every later number of buckets. */
+/** The number of buckets is always a power of two. */
 const FIRST_BUCKETS = 8;
-/** The last characters of an id are random; this many tell the entries of a bucket apart. */
+/** The last characters of an id are random; this many distribute ids evenly over the buckets. */
 const HASHED_CHARACTERS = 6;
 
 export class IdTable<Value> {

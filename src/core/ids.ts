@@ -5,14 +5,14 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
 const RANDOM_PAIRS = 8;
 
-/** The two characters for each value of ten bits. Joining the characters one by one takes most of the time of an identifier. */
+/** All pairs of characters, by their ten bits. Appending single characters would take most of the time of a new id. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => ALPHABET.charAt(bits >> 5) + ALPHABET.charAt(bits & 31));
 
 // Random bytes are drawn 4 KB at a time: one call of the generator costs as much as 250 identifiers.
 const pool = new Uint16Array(2048);
 let poolOffset = pool.length;
 
-/** The last time, which most identifiers share with the one before. */
+/** The encoded time of the last id. Most ids share it with their predecessor. */
 let latestMs = Number.NaN;
 let latestTime = '';
 

@@ -1,9 +1,6 @@
-/** Checks, in production, of what only a bug can make false. */
+/** Checks in production of conditions that only a bug can violate. */
 
-/**
- * An internal error: something that must never happen has happened. The message says what was seen;
- * no secrets.
- */
+/** An internal error: an invariant was violated. The message contains the observed values and no secrets. */
 export class InvariantError extends Error {
   override name = 'InvariantError';
 }

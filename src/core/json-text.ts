@@ -1,4 +1,4 @@
-/** Finds its way through the text of valid JSON. Offsets are of characters; ends are exclusive. */
+/** Scans the text of valid JSON. Offsets count characters; ends are exclusive. */
 
 /** Character codes of JSON syntax. */
 export const QUOTE = 0x22;
@@ -10,7 +10,7 @@ export const CLOSE_BRACKET = 0x5d;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
 
-/** The offset of the first character from here that is no white space. */
+/** Returns the offset of the first character that is not white space. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at++;
@@ -22,8 +22,8 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * The offset after the string that starts at `start`, or in which an escape does. Jumps from quote to quote: strings can
- * be megabytes of base64.
+ * Returns the offset after the string that contains `start`, which is its opening quote or a backslash in it. Jumps from quote to
+ * quote: strings can be megabytes of base64.
  */
 export function endOfString(text: string, start: number): number {
   let at = start;
@@ -35,7 +35,7 @@ export function endOfString(text: string, start: number): number {
   }
 }
 
-/** The offset after the number or literal that starts at `start`. */
+/** Returns the offset after the number or literal that starts at `start`. */
 export function endOfScalar(text: string, start: number): number {
   let at = start;
   while (at < text.length) {

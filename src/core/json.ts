@@ -1,4 +1,4 @@
-/** Reads JSON from outside the program. */
+/** Parses untrusted JSON. */
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -22,16 +22,16 @@ export function parseJson(text: string): { readonly value: unknown } | undefined
 }
 
 /**
- * JSON.parse for a text from outside. V8 reads a name with an escape as its first characters, backslash included, if an
- * object parsed before had that name in its place (nodejs/node#63785): `"max_token\u0073"` would be hidden from the
- * gateway and read by the host. So such a text is read here. Throws a SyntaxError.
+ * JSON.parse for untrusted text. V8 reads a name with an escape as its raw first characters, backslash included, if the
+ * previously parsed object had that name at the same position (nodejs/node#63785): `"max_token\u0073"` would be invisible to the
+ * gateway and valid for the host. Texts with escaped names are therefore parsed here. Throws a SyntaxError.
  */
 export function readJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return hasEscapedName(text) ? readByNames(text) : value;
 }
 
-/** Visits only strings with escapes, so it costs little beside the parsing. The text must be valid JSON. */
+/** Visits only strings with escapes, so the cost is small compared with parsing. The text must be valid JSON. */
 function hasEscapedName(text: string): boolean {
   let at = text.indexOf('\\');
   while (at >= 0) {
@@ -43,29 +43,29 @@ function hasEscapedName(text: string): boolean {
 }
 
 /**
- * In a text without it there is no integer that a number would round. The fractions of embeddings are none. Of a fixed
- * length, since V8 gives up on a repetition of millions of digits.
+ * Matches integers that a double may round, but not the fractions of embeddings. The length is fixed because V8's regular
+ * expressions give up on a repetition of millions of digits.
  */
 const LONG_INTEGER = /(?<![\d.eE+])\d{16}/;
 
-/** No request or answer has the arguments of a call less deep, and what the gateway itself reads as a number is. */
+/** Minimum depth of call arguments in requests and answers. Every number that the gateway itself reads is less deep. */
 const LEVELS_OF_ARGUMENTS = 4;
 
 /**
- * The parsed value of a text. Integers in the arguments of calls that a number would round stay as they are written, and
- * JSON.stringify writes them so: ids often have 64 bits.
+ * Preserves long integers in the arguments of calls: integers that a double would round keep their spelling, and JSON.stringify
+ * writes them unchanged. 64-bit ids are common.
  */
 export function withLongIntegers<Value>(text: string, value: Value, levels = LEVELS_OF_ARGUMENTS): Value {
   return LONG_INTEGER.test(text) ? (readByNames(text, levels) as Value) : value;
 }
 
-/** Parses the arguments of a call: an object without a loss. Undefined if they are something else. */
+/** Parses the arguments of a call without loss of precision. Undefined unless they are an object. */
 export function parseArguments(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text)?.value;
   return isObject(value) ? withLongIntegers(text, value, 0) : undefined;
 }
 
-/** The language library does not have it yet. */
+/** Missing from the type declarations. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 function longInteger(source: string, value: unknown): unknown {
@@ -76,10 +76,10 @@ function longInteger(source: string, value: unknown): unknown {
 
 type Holder = unknown[] | Record<string, unknown>;
 
-/** Reads valid JSON of any depth. From so many levels on, long integers stay as they are written. */
+/** Parses valid JSON of any depth. Long integers below depth `exactFrom` keep their spelling. */
 function readByNames(text: string, exactFrom = Number.POSITIVE_INFINITY): unknown {
   const root: unknown[] = [];
-  /** What the text is within, the innermost last. */
+  /** The open containers, the innermost last. */
   const open: Holder[] = [root];
   let name = '';
   for (let at = skipSpace(text, 0); at < text.length; at = skipSeparators(text, at)) {
@@ -122,12 +122,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An empty object in the place of anything else. */
+/** Returns the object, or an empty object for any other value. */
 export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject(value) ? value : {};
 }
 
-/** The objects in an array; none if it is no array. */
+/** Returns the objects in an array; an empty array for any other value. */
 export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

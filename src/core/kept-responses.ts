@@ -1,28 +1,28 @@
-/**
- * Responses that hosts keep, as the gateway knows them: which key may refer to one, where it is, and how many tokens it
- * brings in.
- */
+/** Stored responses: the gateway's records of responses that hosts store, with their owner, upstream and token count. */
 import { DAY_MS } from './clock.ts';
 
-/** Hosts drop them after 30 days. Whoever refers to one after that is told so here. */
+/** Hosts delete stored responses after 30 days. The gateway then rejects references to them. */
 export const KEPT_MS = 30 * DAY_MS;
-/** Ids of responses and of their items, for each key. The oldest give way to new ones, soon after. */
+/** Maximum number of response and item ids per key. The oldest are dropped soon after the maximum is exceeded. */
 export const MAX_KEPT_IDS = 100_000;
-/** Items of a response that can be referred to. Those beyond are unknown. */
+/** Maximum number of recorded items per response. Further items are unknown to the gateway. */
 export const MAX_KEPT_ITEMS = 1_000;
-/** What one addition drops at most, of what is too old and of what is too much: others wait meanwhile. More than it adds. */
+/**
+ * Maximum number of ids dropped per addition, since other work waits for it. It exceeds the ids of one addition, so a backlog
+ * shrinks.
+ */
 export const MAX_DROPPED_IDS = 2_000;
 
-/** A response that a host keeps for a key, and its items. */
+/** A response that a host stores for a key, and its items. */
 export interface KeptResponse {
   readonly keyId: string;
   readonly id: string;
-  /** All that it has read and written: what comes in with it. */
+  /** All input and output tokens of the response: the input that a reference to it adds. */
   readonly tokens: number;
   readonly items: readonly KeptItem[];
-  /** The upstream that has it, such as `openai#2`: another account does not know it. */
+  /** The upstream that stores it, such as `openai#2`. Other accounts do not have it. */
   readonly upstream: string;
-  /** `<provider>/<model>`: others may make another number of tokens of it. */
+  /** `<provider>/<model>`. Another model may tokenize it differently. */
   readonly model: string;
   readonly atMs: number;
 }
@@ -32,7 +32,7 @@ export interface KeptItem {
   readonly tokens: number;
 }
 
-/** What is known of an id, of a response or of an item. */
+/** The record of a response id or item id. */
 export interface KeptId {
   readonly id: string;
   readonly responseId: string;

@@ -1,21 +1,23 @@
-/** Lays records out flat, as they are sent between threads and stored: their fields are declared once, in one order. Pure. */
+/**
+ * Converts records to and from flat rows for messages between threads and for storage. Fields are declared once, in order. Pure.
+ */
 
-/** What a field holds: `nanos` are bigints. The unit of another number is the end of its name. */
+/** The type of a field; `nanos` are bigints. The name of any other number ends with its unit. */
 export type FieldType = 'text' | 'number' | 'nanos' | 'flag';
 
-/** A value of a flat record; null where there is none. */
+/** A value of a flat record; null if it is absent. */
 export type Value = string | number | bigint | boolean | null;
 
-/** A field that is stored under another name than its own, or in another form. */
+/** A field with a different name or representation in the row. */
 interface Field {
   readonly type: FieldType;
   readonly column: string;
-  /** The value to store of what the record has there, and back. */
+  /** Converts the value of the record to the stored value; `full` is the inverse. */
   readonly flat?: (part: never) => Value;
   readonly full?: (value: never) => unknown;
 }
 
-/** The fields of a record, and those of its parts. A part may be missing. */
+/** The fields of a record and of its parts. A part may be absent. */
 type Fields<T> = {
   readonly [Name in keyof T]-?:
     | FieldType
@@ -24,12 +26,12 @@ type Fields<T> = {
 };
 
 export interface Column {
-  /** As in the name of its field: `cost_nanos` of `costNanos`. */
+  /** The field name in snake case: `cost_nanos` for `costNanos`. */
   readonly name: string;
   readonly type: FieldType;
 }
 
-/** A field or a part of a record, and the columns that it takes: the first of them, and the one after the last. */
+/** A field or part of a record, and its range of columns; `to` is exclusive. */
 interface Step {
   readonly name: string;
   readonly from: number;
@@ -50,20 +52,20 @@ export class Layout<T> {
     this.columns = fieldsIn(this.#steps).map(({ column, type }) => ({ name: column, type }));
   }
 
-  /** The values of a record, in the order of the columns. */
+  /** Returns the values of a record, in column order. */
   values(record: T): Value[] {
     const values: Value[] = [];
     putValues(this.#steps, record as RecordLike, values);
     return values;
   }
 
-  /** The record with these values. A null value is undefined in the record, and so is a part whose values are all null. */
+  /** Returns the record of a row. A null value, and a part whose values are all null, becomes undefined. */
   record(values: readonly Value[]): T {
     return recordOf(this.#steps, values) as T;
   }
 }
 
-/** The names of columns in a list, each after `prefix`. */
+/** Returns a comma-separated list of column names, each after `prefix`. */
 export function names(columns: readonly Column[], prefix = ''): string {
   return columns.map(({ name }) => prefix + name).join(', ');
 }
@@ -80,7 +82,7 @@ function stepsOf(fields: Declared, first: number): Step[] {
   });
 }
 
-/** Undefined if it is a part. */
+/** Returns undefined if the declaration is a part. */
 function fieldOf(name: string, declared: Declared[string]): Field | undefined {
   if (typeof declared === 'string') return { type: declared, column: columnOf(name) };
   return typeof declared.column === 'string' ? (declared as Field) : undefined;

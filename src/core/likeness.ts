@@ -1,20 +1,20 @@
-/** How alike names are, to name those that a mistyped one may mean: of models, commands, keys. Pure. */
+/** Similarity of names, for suggestions after a mistyped model, command or key. Pure. */
 
-/** What is compared of a name: a client may send one of any length. */
+/** Compared length of a name. Clients may send longer ones. */
 const MOST_CHARACTERS = 100;
-/** Below it, names have no more in common than any two. From 0 to 1. */
+/** Minimum similarity, from 0 to 1. Unrelated names stay below it. */
 const LEAST_LIKENESS = 0.5;
 
 interface Named {
   readonly id: string;
 }
 
-/** The names of models, by what they have in common: a search among 3,000 then takes 1 ms, and else 30. */
+/** Indexes models by the character pairs of their names. A search among 3,000 models takes 1 ms instead of 30. */
 export class Likenesses<T extends Named> {
   readonly #models: readonly T[];
-  /** How many pairs the name of each has. */
+  /** The number of pairs of each model. */
   readonly #sizes: readonly number[];
-  /** Where the models are whose names have a pair. */
+  /** The indexes of the models that contain a pair. */
   readonly #having = new Map<string, number[]>();
 
   constructor(models: readonly T[]) {
@@ -30,12 +30,12 @@ export class Likenesses<T extends Named> {
     });
   }
 
-  /** The models of these whose names are most like `name`, the most alike first. */
+  /** Returns the models in `among` whose names are most similar to `name`, in descending similarity. */
   mostAlike(name: string, among: ReadonlySet<T>, most: number): T[] {
     const pairs = pairsOf(name);
     const common = new Uint8Array(this.#models.length);
     for (const pair of pairs) for (const at of this.#having.get(pair) ?? []) common[at] = (common[at] as number) + 1;
-    // Dice's coefficient: the share of pairs that two names have in common.
+    // Dice's coefficient: the share of common pairs.
     return this.#models
       .map((model, at) => ({ model, likeness: (2 * (common[at] ?? 0)) / (pairs.size + (this.#sizes[at] ?? 0)) }))
       .filter(({ model, likeness }) => likeness >= LEAST_LIKENESS && among.has(model))
@@ -45,7 +45,10 @@ export class Likenesses<T extends Named> {
   }
 }
 
-/** The pairs of neighbouring letters and digits after the last slash: people mistake the provider, case and punctuation. */
+/**
+ * The pairs of adjacent letters and digits after the last slash. Provider, case and punctuation are ignored, since users often
+ * mistype them.
+ */
 function pairsOf(name: string): ReadonlySet<string> {
   const own = name.slice(0, MOST_CHARACTERS).split('/').at(-1) ?? '';
   const characters = ` ${own.toLowerCase().replaceAll(/[^a-z0-9]/g, '')} `;
@@ -55,7 +58,7 @@ function pairsOf(name: string): ReadonlySet<string> {
 /** A mistyped word differs from the intended one in at most this share of its characters. */
 const MOST_EDITED = 1 / 3;
 
-/** The word of these that typing errors most likely turned into `typed`; undefined if all differ too much. */
+/** Returns the word with the smallest edit distance to `typed`; undefined if no word is near enough. */
 export function nearestWord(typed: string, words: readonly string[]): string | undefined {
   const edited = words.map((word) => ({ word, edits: editsBetween(typed, word) }));
   const near = edited.filter(({ word, edits }) => edits <= Math.max(1, word.length * MOST_EDITED));
@@ -63,8 +66,8 @@ export function nearestWord(typed: string, words: readonly string[]): string | u
 }
 
 /**
- * The optimal string alignment distance: how many characters to insert, delete or replace, or neighbours to swap, to turn
- * one text into the other.
+ * Computes the optimal string alignment distance: the number of insertions, deletions, replacements and swaps of adjacent
+ * characters that turn one text into the other.
  */
 function editsBetween(a: string, b: string): number {
   const from = a.slice(0, MOST_CHARACTERS);

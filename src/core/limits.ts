@@ -10,15 +10,12 @@ export interface Limits {
 
 /** The highest `rpm` and `modelsRpm` that can be set. */
 export const MAX_RPM = 1_000_000_000;
-/**
- * The highest `tpm` that can be set. A request that declares that many output tokens exceeds every
- * limit.
- */
+/** The highest `tpm` that can be set. A request that declares that many output tokens exceeds every limit. */
 export const MAX_TPM = 1_000_000_000_000;
 /** The highest `concurrency` that can be set. */
 export const MAX_CONCURRENCY = 1_000_000_000;
 
-/** What is left in a key's windows: the six rate-limit headers. All are integers. */
+/** The remaining quota of a key for the six rate-limit headers. All are integers. */
 export interface RateFigures {
   readonly limitRequests: number;
   readonly remainingRequests: number;

@@ -1,24 +1,24 @@
-/** What a database has lost of the log that a gateway had followed, and how that is said. Pure. */
+/** Log loss: entries of the log that a gateway had applied and the database no longer has. Pure. */
 import { isoTime } from './clock.ts';
 import { counted } from './plural.ts';
 
 export interface LogLoss {
-  /** The gateway that has found it out, and when. */
+  /** The gateway that detected the loss, and when. */
   readonly node: string;
   readonly foundAtMs: number;
-  /** The last entry that is there of those that it had followed, and the last that it had followed. */
+  /** The last applied entry that the database still has, and the last applied entry. */
   readonly keptSeq: bigint;
   readonly keptAtMs: number;
   readonly seenSeq: bigint;
   readonly seenAtMs: number;
-  /** Its requests that had ended and are charged as held, and those in flight that are charged as they end. */
+  /** Number of ended requests, which are charged as held, and of requests in flight, which are charged at their end. */
   readonly heldRequests: number;
   readonly lateRequests: number;
-  /** When an operator has taken note of it; null until then. */
+  /** When an operator acknowledged the loss; null until then. */
   readonly acceptedAtMs: number | null;
 }
 
-/** Of a row of the table, with its integers as bigints. */
+/** Converts a row of the table, whose integers are bigints. */
 export function lossOf(row: Readonly<Record<string, unknown>>): LogLoss {
   const milliseconds = (us: unknown) => Number((us as bigint) / 1_000n);
   return {

@@ -1,7 +1,7 @@
-/** A kind of content that is no text, and whose tokens can have prices of their own. */
+/** A kind of content other than text whose tokens can have separate prices. */
 export type Modality = 'audio' | 'image';
 
-/** A kind of answer that a request asks for, and the field that does, such as `modalities`. */
+/** A kind of output that a request asks for, and the field that requests it, such as `modalities`. */
 export interface AskedModality {
   readonly modality: Modality;
   readonly field: string;

@@ -1,4 +1,4 @@
-/** The terms of a model: its prices, its maximum output, and its fallbacks. */
+/** The terms of a model: prices, limits, and fallbacks. */
 import type { CacheTerms } from './cached-answers.ts';
 import type { Nanos } from './money.ts';
 
@@ -14,17 +14,17 @@ export interface Prices {
   readonly output: Nanos;
   /** Input that the host writes to its prompt cache. */
   readonly cacheWrite: Nanos;
-  /** The same, to be kept for an hour. */
+  /** Input written to the prompt cache with a lifetime of one hour. */
   readonly cacheWrite1h: Nanos;
-  /** Undefined where audio has no price. */
+  /** Undefined if audio has no price. */
   readonly audioInput?: Nanos | undefined;
   readonly cachedAudioInput?: Nanos | undefined;
   readonly audioOutput?: Nanos | undefined;
-  /** Undefined where images of the input cost what other input does. */
+  /** Undefined if input images cost the same as other input. */
   readonly imageInput?: Nanos | undefined;
-  /** Undefined where images of the output have no price. */
+  /** Undefined if output images have no price. */
   readonly imageOutput?: Nanos | undefined;
-  /** The prices of the host's own tools, and of units by their names in `core/units.ts`. */
+  /** The prices of host-executed tools, and of units by their names in `core/units.ts`. */
   readonly tools: ReadonlyMap<string, ToolPrice>;
   /** The prices of a request with more input tokens than `tokens`; undefined if they do not change. */
   readonly above: LongContextPrices | undefined;
@@ -34,26 +34,26 @@ export interface LongContextPrices extends Pick<Prices, 'input' | 'cachedInput' 
   readonly tokens: number;
 }
 
-/** What a call of a tool costs. */
+/** The price of a tool call. */
 export interface CallPrice {
   /** Nanodollars a call. */
   readonly call: Nanos;
   /** Input tokens that one call may bring in. */
   readonly tokens: number;
-  /** Input tokens that all calls of a request may bring in together; undefined for any number. */
+  /** Maximum input tokens that all calls of a request together may add; undefined if unlimited. */
   readonly mostTokens?: number | undefined;
 }
 
 /** The price of a tool: for the usual values of its fields, and for others. */
 export interface ToolPrice extends CallPrice {
   readonly variants: readonly ToolVariant[];
-  /** It is the same however the tool is set. */
+  /** The price is independent of the tool's settings. */
   readonly isFlat?: true;
-  /** Of a unit: the fewest that a request costs. */
+  /** For a unit: the minimum number charged per request. */
   readonly least?: number;
-  /** The most calls of a request whose format has no maximum; undefined for the default of the tool. */
+  /** Maximum calls per request of a tool whose format has no maximum; undefined for the tool's default. */
   readonly maxCalls?: number | undefined;
-  /** A call may fill the context window, and the config has no `context_window`. */
+  /** A call may fill the context window, but the config has no `context_window`. */
   readonly lacksWindow?: true;
 }
 
@@ -62,51 +62,51 @@ export interface ToolVariant extends CallPrice {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** How a model counts an image by its tiles, as OpenAI publishes it: `base`, and `tile` for each. */
+/** The token count of an image by tiles, as published by OpenAI: `base`, plus `tile` per tile. */
 export interface ImageTiles {
   readonly base: number;
   readonly tile: number;
 }
 
-/** What the input tokens of attachments go by. */
+/** Settings that determine the input tokens of attachments. */
 export interface InputTerms {
-  /** The most tokens of an image; undefined for the dearest that is known of any model. */
+  /** Maximum tokens of an image; undefined for the highest count of any known model. */
   readonly imageTokens: number | ImageTiles | undefined;
-  /** The longest sound that the model transcribes, in seconds. A file whose length cannot be determined is held at it. */
+  /** The longest audio that the model transcribes, in seconds. A file of unknown length is held at this length. */
   readonly maxSeconds: number;
-  /** Whether input may be named that the gateway cannot see, for which the context window is held. */
+  /** Whether requests may reference input that the gateway cannot see. The context window is held for such input. */
   readonly remoteFiles: boolean;
-  /** The most tokens of input and output together; undefined if the config does not say. */
+  /** Maximum tokens of input and output together; undefined if not configured. */
   readonly contextWindow: number | undefined;
 }
 
-/** Kinds of input beside text that a model may read. */
+/** Kinds of input other than text. */
 export const INPUT_KINDS = ['image', 'pdf', 'audio', 'video'] as const;
 export type InputKind = (typeof INPUT_KINDS)[number];
 
 export interface ModelTerms extends Prices, InputTerms {
-  /** The day of the price file that its prices come from, such as `2026-11-22`; undefined for those of the config. */
+  /** The day of the price file, such as `2026-11-22`; undefined for configured prices. */
   readonly pricesOf: string | undefined;
-  /** It has prices of units, and none of tokens: those are 0 here. */
+  /** The model has unit prices only; its token prices are 0 here. */
   readonly isWithoutTokenPrices?: boolean;
-  /** What it reads beside text, which clients are told; undefined if the config does not say. */
+  /** Kinds of input that the model listing shows to clients; undefined if not configured. */
   readonly reads: readonly InputKind[] | undefined;
-  /** The name that the upstream has for the model. */
+  /** The upstream's name of the model. */
   readonly upstream: string;
-  /** The prices of each `service_tier` that requests may name, besides `auto` and `default`. */
+  /** The prices of each permitted `service_tier` other than `auto` and `default`. */
   readonly serviceTiers: ReadonlyMap<string, Prices>;
-  /** The most output tokens of one answer; undefined if unlimited. */
+  /** Maximum output tokens of one answer; undefined if unlimited. */
   readonly maxOutput: number | undefined;
   /** The output tokens to hold money for if a request declares no maximum. */
   readonly defaultOutput: number;
-  /** The most output tokens to hold money for when a stream begins; undefined for all that it may write. */
+  /** Maximum output tokens to hold money for at the start of a stream; undefined for the full maximum. */
   readonly holdOutput: number | undefined;
-  /** Fields that requests in another dialect leave out when they are translated for it. */
+  /** Fields to drop from requests translated for this model. */
   readonly ignoreFields: readonly string[];
-  /** Whether translated requests get cache points where their client cannot mark them. */
+  /** Whether translated requests get cache points if their own dialect cannot mark them. */
   readonly setsCachePoints: boolean;
-  /** How its answers are kept to be given again; undefined if they are not. */
+  /** The cache settings; undefined if caching is off. */
   readonly cache: CacheTerms | undefined;
-  /** Ids of the models to use while this one is unavailable, in the order of preference. */
+  /** Ids of the models to use while this one is unavailable, in order of preference. */
   readonly fallback: readonly string[];
 }

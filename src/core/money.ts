@@ -7,17 +7,14 @@ export type Nanos = bigint;
 
 export const NANOS_PER_USD = 1_000_000_000n;
 
-/** The largest amount that is accepted: a billion USD, a ninth of what a 64-bit integer holds. */
+/** The largest accepted amount: a billion USD, a ninth of the range of a 64-bit integer. */
 export const MAX_NANOS: Nanos = 1_000_000_000n * NANOS_PER_USD;
 
 const DECIMALS = 9;
 const TOKENS_PER_PRICE = 1_000_000n;
 const USD_PATTERN = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/**
- * Parses a plain decimal amount of USD, such as `12.5`. Undefined if it is anything else, or above
- * a billion.
- */
+/** Parses a plain decimal amount of USD, such as `12.5`. Undefined if it is malformed, or above a billion. */
 export function parseUsd(text: string): Nanos | undefined {
   const match = USD_PATTERN.exec(text);
   if (match === null) return undefined;
@@ -32,7 +29,7 @@ export function formatUsd(nanos: Nanos): string {
   const absolute = nanos < 0n ? -nanos : nanos;
   const fraction = (absolute % NANOS_PER_USD).toString().padStart(DECIMALS, '0');
   const shown = fraction.replace(/0+$/, '').padEnd(2, '0');
-  // Costs of single requests are easiest to compare with six decimals each.
+  // Six decimals make the costs of single requests easy to compare.
   const padded = shown.length > 2 && shown.length < 6 ? shown.padEnd(6, '0') : shown;
   return `${sign}${absolute / NANOS_PER_USD}.${padded}`;
 }
@@ -56,22 +53,21 @@ export interface PricedTokens {
 export function costRoundedUp(parts: readonly PricedTokens[]): Nanos {
   let total = 0n;
   for (const { tokens, nanosPerMillion } of parts) {
-    // Of most kinds a request has none, and big integers are slow.
+    // Most kinds have zero tokens, and bigint arithmetic is slow.
     if (tokens !== 0) total += BigInt(tokens) * nanosPerMillion;
   }
   return (total + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
 }
 
 const DECIMAL = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
-/** What a 64-bit float keeps of a decimal. More digits are what arithmetic with floats has left behind. */
+/** Significant decimal digits of a 64-bit float. Further digits are artifacts of float arithmetic. */
 const FLOAT_DIGITS = 15;
 /** From USD a token to nanodollars a million tokens: six digits and nine. */
 const TOKEN_PRICE_SHIFT = 15;
 
 /**
- * A price in USD a token, such as `1.5e-07`, as nanodollars per million tokens: 150,000,000 for 0.15
- * USD. Exact to 15 digits, and rounded up where it is finer than that unit. Undefined if the text is
- * no decimal number, or the price is above a billion USD.
+ * Converts a price in USD per token, such as `1.5e-07`, to nanodollars per million tokens: 150,000,000 for 0.15 USD. Exact to 15
+ * digits; finer prices are rounded up. Undefined if the text is not a decimal number, or the price is above a billion USD.
  */
 export function tokenPriceRoundedUp(text: string): Nanos | undefined {
   const match = DECIMAL.exec(text);

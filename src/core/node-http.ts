@@ -8,7 +8,7 @@ import type { RequestOptions } from 'node:https';
 
 export const { Agent, request, STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** The same over TLS. Loaded when it is called: most gateways never do. */
+/** The same over TLS, loaded on first use: most gateways never need it. */
 export function requestTls(options: RequestOptions): ClientRequest {
   return process.getBuiltinModule('node:https').request(options);
 }

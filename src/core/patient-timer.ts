@@ -1,13 +1,13 @@
 /**
- * A timer for what has to arrive. When it is due it looks once before it gives up: a process that stood still, or was
- * busy, sees its timers before what has arrived meanwhile.
+ * A timer for expected data that polls the sockets once more before it reports a timeout. A suspended or busy process runs its
+ * expired timers before it reads the data that arrived in the meantime.
  */
 export class PatientTimer {
   readonly #timer: NodeJS.Timeout;
   #look: NodeJS.Immediate | undefined;
 
   constructor(onMissed: () => void, milliseconds: number) {
-    // An immediate runs after the sockets were read.
+    // An immediate runs after the event loop has polled the sockets.
     this.#timer = setTimeout(() => {
       this.#look = setImmediate(onMissed);
     }, milliseconds);

@@ -1,6 +1,6 @@
-/** Numbers with their nouns. */
+/** Formats numbers with their nouns. */
 
-/** `1 request`, `2 requests`. `shown`: how the number is written. */
+/** Formats `1 request`, `2 requests`. `shown` formats the number. */
 export function counted(
   number: number,
   noun: string,

@@ -1,6 +1,6 @@
 /**
- * Calls between two threads or processes: each side of a port serves functions to the other. What a function returns, or the
- * error that it throws, is the outcome of the call. One that returns nothing is an event, and nobody waits for it.
+ * Calls between two threads or processes: each side of a port serves functions to the other. The result or error of the function
+ * is the outcome of the call. A function without a result is an event, which gets no reply.
  */
 import { MessagePort } from 'node:worker_threads';
 import type { Asked, Channel, Message, Returned, Thrown } from './channel.ts';
@@ -14,7 +14,7 @@ type EventOf<Served> = Exclude<keyof Served, CallOf<Served>> & string;
 type Given<Of> = Of extends (...given: infer All) => unknown ? All : never;
 type Result<Of> = Of extends (...given: never[]) => Promise<infer Value> ? Value : never;
 
-/** `Own` is what this side serves, `Other` what it can call. Calls return a promise, events nothing. */
+/** `Own` are the functions of this side, `Other` the functions of the other side. Calls return a promise, events return void. */
 export class Port<Own extends object, Other extends object> {
   readonly #channel: Channel;
   readonly #tickets = new Tickets<unknown>();
@@ -22,7 +22,7 @@ export class Port<Own extends object, Other extends object> {
   #beforeReply = () => {};
   #ended: Error | undefined;
 
-  /** `other` names the other side, for the errors of calls that it does not answer. */
+  /** `other` is the name of the other side in the error of calls that lose their connection. */
   constructor(channel: Channel, other: string) {
     this.#channel = channel;
     const end = () => this.end(new Error(`${other} has ended`));
@@ -32,8 +32,8 @@ export class Port<Own extends object, Other extends object> {
   }
 
   /**
-   * Serves these functions, in place of earlier ones. Nothing is received before the first time: a message port keeps it
-   * until then. `beforeReply` is called before each reply is sent.
+   * Serves these functions in place of earlier ones. The channel buffers messages until the first call of this method.
+   * `beforeReply` is called before each reply.
    */
   serve(served: Partial<Own>, beforeReply = () => {}): this {
     const isFirst = this.#served === undefined;
@@ -43,7 +43,7 @@ export class Port<Own extends object, Other extends object> {
     return this;
   }
 
-  /** Rejects with what the function throws, or if the other side ends before it replies. */
+  /** Rejects with the error of the function, or if the other side ends before it replies. */
   call<Name extends CallOf<Other>>(name: Name, ...given: Given<Other[Name]>): Promise<Result<Other[Name]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { ticket, reply } = this.#tickets.take();
@@ -52,7 +52,7 @@ export class Port<Own extends object, Other extends object> {
     } catch (error) {
       this.#tickets.reject(ticket, error as Error);
     }
-    // The other side answers each call with what that function returns.
+    // The reply has the type of the function's result.
     return reply as Promise<Result<Other[Name]>>;
   }
 
@@ -60,7 +60,7 @@ export class Port<Own extends object, Other extends object> {
     this.#send([name, 0, ...given]);
   }
 
-  /** No replies will come: rejects all open calls, and every later one. */
+  /** Rejects all open calls and every later one. */
   end(error: Error): void {
     this.#ended ??= error;
     this.#tickets.rejectAll(this.#ended);
@@ -89,7 +89,7 @@ export class Port<Own extends object, Other extends object> {
     try {
       this.#send([ticket, undefined, error, error instanceof UserError ? error.lines : undefined]);
     } catch {
-      // What belongs to the error, such as its cause, cannot be sent.
+      // Properties of the error, such as its cause, can be uncloneable.
       this.#send([ticket, undefined, new Error(String(error)), undefined]);
     }
   }
@@ -106,7 +106,7 @@ export class Port<Own extends object, Other extends object> {
     else this.#tickets.reject(ticket, lines === undefined ? (error as Error) : new UserError(lines));
   }
 
-  /** A message port can only be moved. */
+  /** Message ports cannot be cloned and must be in the transfer list. */
   #send(message: Message): void {
     const moved = message.filter((part) => part instanceof MessagePort);
     if (moved.length === 0) this.#channel.postMessage(message);

@@ -1,34 +1,34 @@
-/** Where a PostgreSQL database is and how to sign in there, as one address in the config or on the command line. */
+/** Parses the address of a PostgreSQL database in the config and on the command line, with its credentials. */
 import { resolve } from 'node:path';
 import { formatAddress, isLoopback } from './address.ts';
 import { isPrintable } from './printable.ts';
 
-/** How a connection is protected on its way. */
+/** The transport security of a connection. */
 export type DatabaseTls =
   | { readonly kind: 'off' }
-  /** Encrypted, but anybody can pose as the server. */
+  /** Encrypted, but without authentication of the server. */
   | { readonly kind: 'unverified' }
-  /** `authority`: a file with the certificates to trust instead of those that Node trusts. */
+  /** `authority`: a file of trusted certificates that replaces Node's defaults. */
   | { readonly kind: 'verified'; readonly authority: string | undefined };
 
-/** A server, and how to sign in there. */
+/** A server and its credentials. */
 export interface ServerAddress {
-  /** A name, an IP address, or the folder of a Unix socket, which begins with a slash. */
+  /** A name, an IP address, or the folder of a Unix socket, which starts with a slash. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** A secret: messages show an address with `showAddress`. */
+  /** A secret. Messages show an address with `showAddress`. */
   readonly password: string | undefined;
   readonly database: string;
   readonly tls: DatabaseTls;
 }
 
 export interface PostgresAddress extends ServerAddress {
-  /** Where the database may be as well: a primary and its standbys change places. */
+  /** Alternative servers: a primary and its standbys can switch roles. */
   readonly others: readonly ServerAddress[];
 }
 
-/** `problem`: what was expected. It repeats nothing that may be part of a password. */
+/** `problem`: the expected form. It never quotes text that may be part of a password. */
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: PostgresAddress }
   | { readonly kind: 'problem'; readonly problem: string };
@@ -38,13 +38,13 @@ const DEFAULT_PORT = 5432;
 const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
 const FORM = 'postgres://user:password@host:5432/database';
-/** A primary, and its standbys. Each is asked whenever the database is connected. */
+/** A primary and its standbys. Every connection attempt contacts each of them. */
 const MAX_SERVERS = 8;
-/** What is before the hosts of an address, they themselves, and what is behind. */
+/** The parts of an address: before the hosts, the hosts, and the rest. */
 const PARTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
 const ENCODE = 'percent-encode / ? # @ : and % in user and password, such as %40 for @';
 
-/** Whether a text is meant as the address of a database, and not as the path of a file. */
+/** Reports whether a text is a database address rather than a file path. */
 export function isPostgresAddress(text: string): boolean {
   return SCHEME.test(text);
 }
@@ -59,20 +59,20 @@ export function showAddress(address: PostgresAddress): string {
   return `postgres://${encodeURIComponent(user)}${secret}@${places.join(',')}/${encodeURIComponent(database)}`;
 }
 
-/** All servers of an address, in its order. */
+/** Returns all servers of an address, in order. */
 export function serversOf(address: PostgresAddress): readonly [ServerAddress, ...ServerAddress[]] {
   return [address, ...address.others];
 }
 
 /**
- * Whether a server must prove that it knows the password, as libpq's `require_auth=scram-sha-256` asks for: not where its
- * certificate tells who it is, and not where there is no password.
+ * Reports whether a server must prove knowledge of the password, like libpq's `require_auth=scram-sha-256`. Not required if its
+ * certificate identifies it, or without a password.
  */
 export function mustProveItself({ password, tls }: ServerAddress): boolean {
   return password !== undefined && tls.kind !== 'verified';
 }
 
-/** Whether no other machine can come in between, or take its place. */
+/** Reports whether a host is on this machine, where no other machine can intercept or impersonate it. */
 export function isOnOwnMachine(host: string): boolean {
   return isSocket(host) || host === 'localhost' || isLoopback(host);
 }
@@ -87,10 +87,10 @@ export function parsePostgresAddress(text: string, baseDirectory: string): Parse
   }
 }
 
-/** Ends the parsing of an address. */
+/** Aborts the parsing of an address. */
 class Problem extends Error {}
 
-/** `host:5432,host:5432` are two servers, which have all else in common. */
+/** `host:5432,host:5432` are two servers with the same credentials and settings. */
 function parseAll(text: string, baseDirectory: string): PostgresAddress {
   const [, before = '', hosts = text, behind = ''] = PARTS.exec(text) ?? [];
   const servers = hosts.split(',').map((host) => parse(`${before}${host}${behind}`, baseDirectory));
@@ -102,7 +102,7 @@ function parseAll(text: string, baseDirectory: string): PostgresAddress {
 function parse(text: string, baseDirectory: string): ServerAddress {
   if (!SCHEME.test(text)) throw new Problem(`expected ${FORM}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // A / ? or # in a password ends the part of the URL that has the password, and the rest looks like something else.
+  // An unescaped / ? or # in a password ends the authority of the URL, so the rest is misparsed.
   if (url === undefined || (url.username === '' && text.includes('@'))) {
     throw new Problem(`expected ${FORM}; ${ENCODE}`);
   }
@@ -160,7 +160,7 @@ function isSslMode(text: string): text is SslMode {
   return (SSL_MODES as readonly string[]).includes(text);
 }
 
-/** The name of an unknown parameter; not if it can be anything else. */
+/** Returns a displayable parameter name. Unusual names are hidden: they may be part of a password. */
 function shownName(name: string): string {
   return /^[a-z][a-z_]{0,40}$/.test(name) ? `the parameter ${name}` : 'a parameter';
 }

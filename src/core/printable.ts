@@ -1,4 +1,4 @@
-/** What can be shown in a terminal, in a message and in a line of the log. */
+/** Text that is safe to show in a terminal, a message or a log line. */
 import { redactKeys } from './api-key.ts';
 
 const MAX_NAME_CHARACTERS = 200;
@@ -7,12 +7,12 @@ const MAX_NAME_CHARACTERS = 200;
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 const EVERY_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
 
-/** Whether a text has no character that could forge the output of a terminal. */
+/** Reports whether a text is free of characters that could forge terminal output. */
 export function isPrintable(text: string): boolean {
   return !UNPRINTABLE.test(text);
 }
 
-/** Replaces whatever could forge the output of a terminal with U+FFFD. */
+/** Replaces characters that could forge terminal output with U+FFFD. */
 export function replaceUnprintable(text: string): string {
   return text.replace(EVERY_UNPRINTABLE, '\ufffd');
 }

@@ -1,7 +1,4 @@
-/**
- * Folders for what is run as code, and the files that are unpacked there: nobody but the user of this process, and root, could
- * put others in their place.
- */
+/** Cache folders for executable files. Only root and the user of this process can replace files in them. */
 import {
   closeSync,
   existsSync,
@@ -19,7 +16,7 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { assertPrivate, ownUid, PRIVATE_MODE } from './files.ts';
 
-/** The folders to try in turn. The last is for users without a home. */
+/** Returns the candidate folders in order of preference. The last is for users without a home. */
 export function cacheFolders(environment: NodeJS.ProcessEnv): string[] {
   const { XDG_CACHE_HOME: cache = '' } = environment;
   const home = homeFolder();
@@ -30,7 +27,7 @@ export function cacheFolders(environment: NodeJS.ProcessEnv): string[] {
   ];
 }
 
-/** Empty where the user has none, as with `docker run --user 1234`. */
+/** Returns an empty path for a user without a home, as with `docker run --user 1234`. */
 function homeFolder(): string {
   try {
     return homedir();
@@ -40,8 +37,8 @@ function homeFolder(): string {
 }
 
 /**
- * Puts a file into `folder`, below a name that says what is in it: a hash, say. What is there stays, so that all processes see
- * one file. Returns its path, without symbolic links. Throws an Error that says which folder or file cannot be trusted.
+ * Unpacks a file into `folder`. `name` identifies the contents, such as by a hash. An existing file is kept, so all processes
+ * share one file. Returns its path without symbolic links. Throws an Error that names an untrusted folder or file.
  */
 export function unpack(folder: string, name: string, contents: Uint8Array): string {
   const path = join(privateFolder(folder), name);
@@ -51,7 +48,7 @@ export function unpack(folder: string, name: string, contents: Uint8Array): stri
   throw new Error(`${path} is not what inf-gw put there; remove ${dirname(path)}`);
 }
 
-/** Makes the folder if need be. Returns its path without symbolic links. Throws an Error if it cannot be trusted. */
+/** Creates the folder if necessary. Returns its path without symbolic links. Throws an Error if it cannot be trusted. */
 export function privateFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: PRIVATE_MODE });
   const folder = realpathSync(path);
@@ -59,7 +56,7 @@ export function privateFolder(path: string): string {
   return folder;
 }
 
-/** The folder of the file appears with the file in it, and never takes the place of another. */
+/** Moves the file into the cache together with its folder, atomically and without replacing an existing one. */
 function place(path: string, contents: Uint8Array): void {
   const made = mkdtempSync(join(dirname(dirname(path)), 'new-'));
   try {
@@ -72,7 +69,7 @@ function place(path: string, contents: Uint8Array): void {
     }
     renameSync(made, dirname(path));
   } catch (error) {
-    // Another process was faster.
+    // Ignore the error if another process was faster.
     if (!existsSync(path)) throw error;
   } finally {
     rmSync(made, { recursive: true, force: true });

@@ -1,10 +1,10 @@
-/** The version of this program, how to type its name, and what started it. */
+/** The version of this program, its command name, and the process that started it. */
 import { readFileSync } from 'node:fs';
 import { isSea } from 'node:sea';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { shellWord } from './shell-word.ts';
 
-/** Put here by the build. */
+/** Defined by the build. */
 declare const BUILT_VERSION: string | undefined;
 
 /** The version in package.json. */
@@ -16,39 +16,36 @@ export const VERSION: string =
 /** Whether npm or npx started this process. */
 export const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
 
-/** The process that started this one. Read early: it may end at any moment. */
+/** The parent process. Read at startup: it may end at any moment. */
 export const PARENT_PID = process.ppid;
 
-/**
- * The command for this program. Under `npm start` and the like it runs from a checkout, so it is
- * not on the PATH.
- */
+/** The command name of this program. Under `npm start` and similar it runs from a checkout and is not on the PATH. */
 export const PROGRAM = isUnderNpm ? 'npx inf-gw' : 'inf-gw';
 
-/** What starts this program once more: the file to run, and the arguments before its own. */
+/** Returns the command that restarts this program: the file to run, and the arguments that precede its own. */
 export function ownCommand(): readonly [file: string, ...start: string[]] {
   const { execPath, argv } = process;
-  // The executable is Node and the program in one.
+  // The executable contains both Node and the program.
   return isSea() ? [execPath] : [execPath, argv[1] as string];
 }
 
-/** Threads that start later have it, too. */
+/** Environment data is inherited by threads that start later. */
 const GIVEN_CONFIG = 'inf-gw config';
 
-/** Keeps the `-c` of this process's command for {@link program}; undefined for none. */
+/** Stores the `-c` of this process for {@link program}; undefined if not given. */
 export function rememberConfig(path: string | undefined): void {
   setEnvironmentData(GIVEN_CONFIG, path);
 }
 
 /**
- * A command for the same installation, with the `-c` that this command was given, as it is typed in a shell. Without words:
- * how such a command begins. All messages name commands by this function.
+ * Formats a shell command for the same installation and the same `-c`. Without words it returns the beginning of a command. All
+ * messages name commands through this function.
  */
 export function program(...words: string[]): string {
   return commandLine(words, getEnvironmentData(GIVEN_CONFIG) as string | undefined);
 }
 
-/** A command of this program as it is typed in a shell. `config`: at which path; the default one in this folder needs no mention. */
+/** Formats a shell command of this program. `config`: the path of the config, omitted if it is the default in this folder. */
 export function commandLine(words: readonly string[], config: string | undefined): string {
   const isDefault = config === undefined || config === `${process.cwd()}/config.yaml`;
   const all = isDefault ? words : ['-c', config, ...words];

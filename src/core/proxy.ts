@@ -1,15 +1,15 @@
-/** The HTTP proxy that requests to hosts go through, as the config names it. Pure. */
+/** The configured HTTP proxy for requests to hosts. Pure. */
 
 export interface HttpProxy {
   /** Scheme, host and port. */
   readonly origin: string;
   /** The value of `Proxy-Authorization`; undefined without credentials. */
   readonly authorization: string | undefined;
-  /** User and password. */
+  /** User and password, for redaction. */
   readonly credentials: readonly string[];
 }
 
-/** Reads an address such as `http://user:password@proxy.example:3128`. Undefined if it has another form. */
+/** Parses an address such as `http://user:password@proxy.example:3128`. Undefined if it is malformed. */
 export function parseProxy(address: string): HttpProxy | undefined {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
@@ -31,7 +31,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The address without its credentials, to be shown. References to variables stay. */
+/** Returns the address without its credentials. References to variables remain. */
 export function maskedProxy(address: string): string {
   return address.replace(/^(\w+:\/\/)[^/]*@/, '$1…@');
 }

@@ -1,10 +1,10 @@
-/** Counts what may happen very often, and reports it once for all that has happened in a while. */
+/** Counts frequent events and reports each kind at most once per interval. */
 export class Repeats<What> {
   readonly #counts = new Map<What, number>();
   readonly #everyMs: number;
   readonly #report: (count: number, what: What) => void;
 
-  /** `report` is called `everyMs` milliseconds after something has happened that was not being counted. */
+  /** `report` is called `everyMs` milliseconds after the first event of a kind since its last report. */
   constructor(everyMs: number, report: (count: number, what: What) => void) {
     this.#everyMs = everyMs;
     this.#report = report;

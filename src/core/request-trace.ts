@@ -1,6 +1,6 @@
 /**
- * What a request tells its trace. Whoever serves requests knows only this: what is behind it, in
- * `tracing/`, is loaded if traces are configured. Times are taken when these methods are called.
+ * The trace interface of a request. Request code depends only on this interface; its implementation in `tracing/` is loaded only
+ * if traces are configured. The methods record the time at which they are called.
  */
 import type { DialectName } from './dialects.ts';
 import type { Nanos } from './money.ts';
@@ -8,33 +8,33 @@ import type { Outcome } from './settlement.ts';
 import type { TokenUsage, UsageSource } from './usage.ts';
 
 export interface RequestTrace {
-  /** The ledger is asked for a lease. `user`: the end user that the request is for; empty for none. */
+  /** Records the start of admission. `user`: the end user of the request; empty if unknown. */
   askAdmission(asked: AskedLease, user: string): void;
-  /** Its answer. The last one counts. */
+  /** Records the result of admission. The last call takes effect. */
   answerAdmission(verdict: AdmissionVerdict): void;
-  /** An upstream is asked. */
+  /** Records the start of an attempt. */
   attempt(facts: AttemptFacts): AttemptTrace;
-  /** What an admitted request was settled with. */
+  /** Records the settlement of an admitted request. */
   settle(end: SettledEnd): void;
 }
 
-/** What admission is asked for. */
+/** The amounts requested from admission. */
 export interface AskedLease {
   readonly reservedTokens: number;
   readonly holdNanos: Nanos;
 }
 
-/** What the ledger says to a request. */
+/** The ledger's decision on a request. */
 export interface AdmissionVerdict {
-  /** `admitted`, or why not. */
+  /** `admitted`, or the reason for a refusal. */
   readonly verdict: string;
-  /** The groups that it is booked to, from inside out. */
+  /** The groups that the request is charged to, from inner to outer. */
   readonly groups?: readonly string[] | undefined;
-  /** Whose limit or state refuses it; undefined for the key itself. Of an end user: whose they are. */
+  /** The level that refused the request; undefined for the key itself. For an end user: the level that the user belongs to. */
   readonly level?: { readonly kind: string; readonly name: string } | undefined;
 }
 
-/** A request as it is sent to an upstream. */
+/** A request to an upstream. */
 export interface AttemptFacts {
   /** The name of the upstream. */
   readonly upstream: string;
@@ -48,29 +48,29 @@ export interface AttemptFacts {
 }
 
 export interface AttemptTrace {
-  /** The headers that tell the upstream of the trace. */
+  /** The trace headers for the upstream. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The headers of the answer have arrived. */
+  /** Records the arrival of the response headers. */
   receiveHead(status: number): void;
-  /** The attempt is over. */
+  /** Records the end of the attempt. */
   end(end: AttemptEnd): void;
 }
 
-/** How an attempt has ended. */
+/** The end of an attempt. */
 export interface AttemptEnd {
-  /** What went wrong, where the upstream is to blame. */
+  /** The cause of a failure by the upstream. */
   readonly cause: string | undefined;
-  /** How the request ends by this attempt; undefined if another one follows. */
+  /** The outcome of the request; undefined if another attempt follows. */
   readonly outcome: Outcome | undefined;
   /** From the start of the attempt to the first byte of the answer, in whole milliseconds. */
   readonly firstByteMs: number | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
-  /** The model that the upstream says it used. */
+  /** The model reported by the upstream. */
   readonly model: string | undefined;
 }
 
-/** The end of an admitted request, as far as a trace shows it. */
+/** The end of an admitted request, as shown in a trace. */
 export interface SettledEnd {
   readonly outcome: Outcome;
   readonly usage: TokenUsage;

@@ -1,11 +1,10 @@
 /**
- * Members that come and go with every request, such as the requests in flight.
+ * A set of objects that exist for the duration of a request, such as the requests in flight.
  *
- * Not a Map or a Set: V8 replaces the table of one about each time that as many members have left
- * as are in it, and the old table keeps a reference to the new one. A table that reached the old
- * generation so keeps all later tables, and all that their members refer to, until the next full
- * collection. Every request would be copied to the old generation: with 64 connections that took
- * a fifth of the CPU.
+ * It replaces a Map or Set. V8 reallocates the table of a Map after about as many deletions as it has members, and the old table
+ * keeps a reference to the new one. A table that has reached the old generation therefore keeps all later tables, and everything
+ * their members refer to, alive until the next full collection. Every request would be copied to the old generation: with 64
+ * connections that took a fifth of the CPU.
  */
 export class Roster<Member extends object> {
   readonly #members: (Member | undefined)[] = [];
@@ -15,19 +14,19 @@ export class Roster<Member extends object> {
     return this.#members.length - this.#freePlaces.length;
   }
 
-  /** Adds a member. Returns its place: a small integer, given to another once it is removed. */
+  /** Adds a member. Returns its index: a small integer that is reused after the removal. */
   add(member: Member): number {
     const place = this.#freePlaces.pop() ?? this.#members.length;
     this.#members[place] = member;
     return place;
   }
 
-  /** The member at a place, if there is one. */
+  /** Returns the member at an index, or undefined. */
   at(place: number): Member | undefined {
     return this.#members[place];
   }
 
-  /** Removes the member at a place. Call it once for each member. */
+  /** Removes the member at an index. Call it once per member. */
   remove(place: number): void {
     this.#members[place] = undefined;
     this.#freePlaces.push(place);

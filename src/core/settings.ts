@@ -17,20 +17,20 @@ export interface Timeouts extends UpstreamTimeouts {
   readonly drainMs: number;
 }
 
-/** What a TLS server shows and proves, in PEM. */
+/** The certificate chain and private key of a TLS server, in PEM. */
 export interface CertificatePair {
-  /** Of the server itself, then of those who vouch for it. */
+  /** The server's certificate, followed by its issuers. */
   readonly cert: string;
   readonly key: string;
 }
 
 /** When a request may be retried. */
 export interface RetryPolicy {
-  /** The most attempts of one request, the first included. */
+  /** Maximum attempts per request, including the first. */
   readonly attempts: number;
   /** Retries as a share of all requests: 0.2 allows one for every five. 0 forbids them. */
   readonly budget: number;
 }
 
-/** What a commit survives: `full` a power failure, `crash` only a crash of the process. */
+/** Guarantee of a commit: `full` survives a power failure, `crash` only a crash of the process. */
 export type Durability = 'full' | 'crash';

@@ -1,4 +1,4 @@
-/** The end of an admitted request: its outcome, who served it, and what it is charged. */
+/** Settlements of admitted requests: outcome, model and upstream, and charge. */
 import type { ErrorCode } from './errors.ts';
 import type { Failure } from './failure.ts';
 import type { Nanos } from './money.ts';
@@ -8,14 +8,14 @@ import type { TokenUsage, UsageSource } from './usage.ts';
 /** `cancelled`: the client hung up. `interrupted`: the process ended before the request did. */
 export type Outcome = 'ok' | 'cancelled' | 'interrupted' | ErrorCode;
 
-/** The outcomes that usage does not count as errors. A client that hangs up is no error. */
+/** Outcomes that usage reports do not count as errors. A disconnect by the client is no error. */
 export const NON_ERROR_OUTCOMES: readonly Outcome[] = ['ok', 'cancelled'];
 
 export function isErrorOutcome(outcome: Outcome): boolean {
   return !NON_ERROR_OUTCOMES.includes(outcome);
 }
 
-/** Who served a request. */
+/** The model and upstream that served a request. */
 export interface Served {
   /** `<provider>/<model>`: the model that the client named, or a fallback. */
   readonly model: string;
@@ -25,24 +25,24 @@ export interface Served {
   readonly attempts: number;
 }
 
-/** What ends an admitted request. There is one for each. */
+/** The settlement of an admitted request. Each request has exactly one. */
 export interface Settlement {
   readonly requestId: string;
   readonly outcome: Outcome;
   readonly usage: TokenUsage;
   readonly source: UsageSource;
   readonly costNanos: Nanos;
-  /** Which price it was charged by, as `catalog/price-text.ts` writes it; undefined for that of its hold. */
+  /** The charged price, as written by `catalog/price-text.ts`; undefined for the price of the hold. */
   readonly price?: string | undefined;
   /** The upstream's id of the completion, which clients quote. */
   readonly completionId: string | undefined;
   /** From dispatch to the first byte of the upstream's answer, in whole milliseconds. */
   readonly firstByteMs: number | undefined;
-  /** Undefined if no upstream was tried, or it is not known which. */
+  /** Undefined if no upstream was tried, or it is unknown. */
   readonly served?: Served | undefined;
-  /** Why it failed, or what cut its answer. Undefined if neither, or if the outcome is explanation enough. */
+  /** The cause of a failure or of a cut answer. Undefined without one, or if the outcome alone explains it. */
   readonly failure?: Failure | undefined;
-  /** Who it was for. Undefined if its client did not say, or the process ended before the request. */
+  /** The user, tag and app of the request. Undefined if the client sent none, or the process ended first. */
   readonly spentBy?: SpentBy | undefined;
 }
 

@@ -1,14 +1,14 @@
-/** Texts as words of a shell. Pure. */
+/** Quotes text for a shell. Pure. */
 
-/** Words without quotes that every shell reads as they are: `day=5.00` and `--host=a,b` behind a command. */
+/** Words that every shell reads literally without quotes: arguments such as `day=5.00` and `--host=a,b`. */
 const PLAIN = /^(?:[\w@%+:,./-]+|\w+=[\w.]+|--[\w-]+=[\w@%+=:,./-]+)$/;
 
-/** A text as one word of a shell, in single quotes. */
+/** Quotes a text as one shell word, in single quotes. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The same, without quotes where it needs none. */
+/** Quotes a text as one shell word if necessary. */
 export function shellWord(text: string): string {
   return PLAIN.test(text) ? text : quoted(text);
 }

@@ -1,28 +1,28 @@
-/** Who a request was for, as its client says: for reports of who spent what. */
+/** Attribution of spend to names that clients send: end user, tag and app. */
 import { redactKeys } from './api-key.ts';
 
-/** What a name stands for: the end user, the operator's tag, the program that called. */
+/** Kinds of names: the end user, the operator's tag, and the calling program. */
 export const NAME_KINDS = ['user', 'tag', 'app'] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
-/** The names of one request. Empty where it has none. */
+/** The names of one request; empty if absent. */
 export type SpentBy = Readonly<Record<NameKind, string>>;
 
 /**
- * How many names of a kind get sums of their own in a month, and how many a report shows. A client that sends a new name
- * with each request would otherwise make a row with each.
+ * Maximum number of names of a kind with separate sums per month, and in a report. Otherwise a client that sends a new name with
+ * each request would add a row per request.
  *
- * A key gets a place for one more name while it has fewer than there are places that no key has: half of all at most,
- * and the next key half of what is left. So none can fill the places of all others. Once a key has got no place it gets
- * none for the rest of the month, not even for a name that another key has a place for: its earlier requests with that
- * name count as others, too.
+ * A key may add a name while it has fewer names than there are unused slots: the first key gets at most half of all slots, the
+ * next key half of the rest. One key therefore cannot exhaust the slots of all others. A key that was refused a slot gets no more
+ * slots in that month, not even for a name with a slot of another key, since its earlier requests with that name were counted as
+ * `other`.
  */
 export const MAX_NAMES = 1_000;
 
-/** What all further names count as. */
+/** The name under which all further names are counted. */
 export const OTHER_NAMES = 'other';
 
-/** The name of an end user in UTF-8. Limits know users by it, so it is never cut. */
+/** Maximum length of an end user's name in UTF-8. It identifies the user in limits, so it is never truncated. */
 export const MAX_END_USER_BYTES = 256;
 
 export function isEndUser(name: unknown): name is string {
@@ -30,20 +30,20 @@ export function isEndUser(name: unknown): name is string {
   return name.isWellFormed() && Buffer.byteLength(name) <= MAX_END_USER_BYTES;
 }
 
-/** In reports, longer names are cut. */
+/** Reports truncate longer names. */
 export const MAX_NAME_CHARACTERS = 128;
 
-/** Beyond this nothing of a name is looked at: a body may have megabytes of it. */
+/** Only this many characters of a name are processed: a body may contain megabytes. */
 const MAX_READ = 4 * MAX_NAME_CHARACTERS;
 
 /** Control, format and separating characters: they move a terminal's cursor, or turn the direction of text. */
 const UNPRINTABLE = /[\p{C}\p{Z}]+/gu;
 
-/** A name as reports show it, on one line; empty if it is no text. */
+/** Returns a name for reports, on one line; empty if it is not a string. */
 export function cleanName(name: unknown): string {
   if (typeof name !== 'string' || name === '') return '';
   const clean = redactKeys(name.slice(0, MAX_READ).replace(UNPRINTABLE, ' ').trim());
   if (clean.length <= MAX_NAME_CHARACTERS) return clean;
-  // Not between the two halves of one character.
+  // Keep surrogate pairs whole.
   return `${clean.slice(0, MAX_NAME_CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -1,4 +1,4 @@
-/** Where the state is kept: in a file of one gateway, or in a database that many gateways share. */
+/** The location of the state: a file of one gateway, or a database shared by several gateways. */
 import { type PostgresAddress, showAddress } from './postgres-address.ts';
 
 export type StateLocation =

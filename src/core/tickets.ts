@@ -1,11 +1,8 @@
-/**
- * Calls to another thread: each call takes a numbered ticket, and its reply carries the same
- * number.
- */
+/** Pending calls to another thread: each call takes a numbered ticket, and its reply carries the same number. */
 
 import { Roster } from './roster.ts';
 
-/** A ticket is a serial number times this, plus a place. No more calls than this can wait. */
+/** Maximum number of pending calls. A ticket is a serial number times this, plus an index. */
 const PLACES = 2 ** 20;
 
 interface Waiting<Reply> {
@@ -25,7 +22,7 @@ export class Tickets<Reply> {
   take(): { readonly ticket: number; readonly reply: Promise<Reply> } {
     const waiting = { ticket: 0, resolvers: Promise.withResolvers<Reply>() };
     const place = this.#waiting.add(waiting);
-    // Places are reused. The serial number tells a late reply from one to the present call.
+    // Indexes are reused. The serial number distinguishes a late reply from the reply to the current call.
     waiting.ticket = ++this.#serial * PLACES + place;
     return { ticket: waiting.ticket, reply: waiting.resolvers.promise };
   }

@@ -6,17 +6,17 @@ export interface TokenUsage {
   readonly cachedTokens: number;
   /** All tokens billed as output, reasoning included. */
   readonly completionTokens: number;
-  /** The tokens among them that have prices of their own; undefined if none were reported. */
+  /** The tokens among them with separate prices; undefined if the host reported no such parts. */
   readonly parts?: UsageParts | undefined;
 }
 
-/** Parts of a request's tokens, which `promptTokens` or `completionTokens` include, and what else is billed. */
+/** Parts of `promptTokens` and `completionTokens`, and other billed quantities. */
 export interface UsageParts {
-  /** Input that was written to the prompt cache, for five minutes or as long as the host likes. */
+  /** Input that was written to the prompt cache for five minutes, or for the host's default lifetime. */
   readonly cacheWriteTokens: number;
   /** Input that was written to the prompt cache for an hour. */
   readonly cacheWrite1hTokens: number;
-  /** Audio and images among the input tokens that are not cached. */
+  /** Audio and images among the uncached input tokens. */
   readonly audioInputTokens: number;
   readonly imageInputTokens: number;
   /** Audio and images among the cached tokens. */
@@ -24,7 +24,7 @@ export interface UsageParts {
   readonly cachedImageTokens: number;
   readonly audioOutputTokens: number;
   readonly imageOutputTokens: number;
-  /** Calls of the host's own tools that the host counts, by their names. */
+  /** Calls of host-executed tools as counted by the host, by name. */
   readonly toolCalls: Readonly<Record<string, number>>;
 }
 
@@ -40,7 +40,7 @@ export const NO_PARTS: UsageParts = {
   toolCalls: {},
 };
 
-/** The input tokens that were written to a prompt cache. */
+/** The input tokens written to a prompt cache. */
 export function cacheWritesOf({ parts = NO_PARTS }: Pick<TokenUsage, 'parts'>): number {
   return parts.cacheWriteTokens + parts.cacheWrite1hTokens;
 }
@@ -50,7 +50,5 @@ export const NO_USAGE: TokenUsage = { promptTokens: 0, cachedTokens: 0, completi
 /** The source of a figure: the upstream, the gateway's own count, or the hold of a request whose end was not seen. */
 export type UsageSource = 'reported' | 'counted' | 'held';
 
-/**
- * A reported count above this is ignored: no model takes or gives that many tokens in one request.
- */
+/** Reported counts above this are ignored: no model processes that many tokens in one request. */
 export const MAX_REPORTED_TOKENS = 1_000_000_000;

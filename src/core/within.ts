@@ -1,6 +1,6 @@
-/** Waiting with a bound. */
+/** Bounded waiting. */
 
-/** The result of the promise or, if it takes longer than this, the result of `late`, which may throw. */
+/** Returns the result of the promise or, after `milliseconds`, the result of `late`, which may throw. */
 export async function within<T, Late>(
   milliseconds: number,
   promise: Promise<T>,
