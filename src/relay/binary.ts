@@ -1,4 +1,4 @@
-/** Relays answers that are not JSON: sound. Its bytes are sent unchanged. */
+/** Relays non-JSON answers, such as audio. Their bytes are sent unchanged. */
 import { type AnswerFacts, NO_FACTS } from '../dialects/answer.ts';
 import { type Attempt, UpstreamFailure } from '../upstream/attempt.ts';
 import { holdsCredential } from '../wire/secrets.ts';
@@ -8,13 +8,13 @@ import type { Meter } from './meter.ts';
 import type { RelayResult, StreamSink } from './relay.ts';
 
 export interface BytesOptions {
-  /** What the whole answer says of what it took. */
+  /** Reads the work that the whole answer reports. */
   read(answer: Buffer): AnswerFacts;
-  /** Whether it is passed on as it comes, since nothing in it is billed. */
+  /** Whether chunks are passed on as they arrive, because the answer is not billed by its content. */
   readonly isPassedOn: boolean;
 }
 
-/** Six hours of PCM. The gateway keeps little of it at a time. */
+/** About six hours of PCM. Passing it on buffers only one chunk. */
 const MAX_PASSED_BYTES = 1024 * 1024 * 1024;
 
 export async function relayBytes(
@@ -39,11 +39,11 @@ export async function relayBytes(
   return { metered: meter.figures(), termination: { kind: 'bytes', body, contentType }, note: undefined };
 }
 
-/** No more of a host's header reaches a client. */
+/** The part of the host's Content-Type that is passed on to clients. */
 const CONTENT_TYPE =
   /^(?:audio|video|text|application)\/[\w.+-]{1,64}(?:; ?(?:charset|rate|channels|codecs)=[\w.-]{1,32})*/i;
 
-/** Passes on all but the last piece, which waits for the settlement. */
+/** Passes on all but the last chunk, which waits for the settlement. */
 async function passOn(attempt: Attempt, sink: StreamSink, meter: Meter, contentType: string): Promise<RelayResult> {
   let bytes = 0;
   let last: Buffer | undefined;

@@ -1,4 +1,4 @@
-/** Reads the events of a stream: what each is to the meter, and what the client gets of it. */
+/** Reads the events of a stream: meters each, and decides what to send to the client. */
 import type { ClientError } from '../core/errors.ts';
 import { readJson } from '../core/json.ts';
 import type { Dialect, Fields, Judgement, StreamReader } from '../dialects/dialect.ts';
@@ -21,15 +21,15 @@ export interface EventReaderOptions {
   readonly translator: StreamTranslator | undefined;
   /** Whether the client requested events that hold only usage. */
   readonly showUsage: boolean;
-  /** What must never reach a client. */
+  /** Secrets that must never reach a client. */
   readonly secrets: Secrets;
 }
 
-/** What to do with an event. */
+/** The action to take for an event. */
 export type EventAction =
   /**
-   * `instead`: the bytes to send in place of the event's own. `isEmpty`: it says nothing of the
-   * answer, such as a ping. `mayBeLast`: if none follows, it is the final event.
+   * `instead`: the bytes to send in place of the event. `isEmpty`: the event contains no part of the answer, like a ping.
+   * `mayBeLast`: the event is the final one if no other follows.
    */
   | { readonly kind: 'forward'; readonly instead?: Buffer; readonly isEmpty?: true; readonly mayBeLast?: true }
   | { readonly kind: 'hide'; readonly mayBeLast?: true }
@@ -41,8 +41,8 @@ export interface StreamError {
   readonly error: ClientError;
   readonly note: string;
   /**
-   * The upstream itself reported the error. As its first event, this means that it did no work,
-   * unless it says so.
+   * The upstream itself reported the error. If this is its first event, the upstream did no work, unless the error reports
+   * usage.
    */
   readonly isReported: boolean;
 }
@@ -55,7 +55,7 @@ export function splitterFor({ joinPieces }: Dialect, maxEventBytes: number): Eve
 const FORWARD: EventAction = { kind: 'forward' };
 const DONE: EventAction = { kind: 'done' };
 const FORWARD_EMPTY: EventAction = { kind: 'forward', isEmpty: true };
-/** The name of events that only keep a connection open. */
+/** The name of keep-alive events. */
 const PING = 'ping';
 
 export class EventReader {
@@ -90,13 +90,13 @@ export class EventReader {
     return mayBeLast && action.kind !== 'done' && action.kind !== 'error' ? { ...action, mayBeLast } : action;
   }
 
-  /** Meters an event, and judges it: `unparsed`, or by which limit of JSON it is too large, if it cannot be parsed. */
+  /** Meters an event and judges it. If the event cannot be parsed, the result is `unparsed` or the exceeded JSON limit. */
   meter(event: SseEvent, isWithin: boolean): Judgement | 'unparsed' | 'depth' | 'parts' {
     if (event.data === undefined || event.data.trim() === '') {
       if (isPiece(event, isWithin)) this.#meter.readUnparsed(event.bytes.length);
       return 'unparsed';
     }
-    // Each part takes a byte at least.
+    // Each part takes at least one byte.
     const excess = event.bytes.length > MAX_EVENT_PARTS ? excessOf(event.bytes, MAX_EVENT_PARTS) : undefined;
     if (excess !== undefined) {
       this.#meter.readUnparsed(event.bytes.length);
@@ -128,10 +128,10 @@ export class EventReader {
     return translated === '' ? { kind: 'hide' } : { kind, instead: Buffer.from(translated) };
   }
 
-  /** A comment, or a piece of an oversized event, from which nothing can be removed. */
+  /** Handles a comment or a piece of an oversized event. Secrets cannot be removed from either. */
   #readUnparsed(text: string, isPiece: boolean): EventAction {
     const { secrets, translator } = this.#options;
-    // Only what is parsed can be translated.
+    // Only parsed events can be translated.
     if (isPiece && translator !== undefined) return this.#invalid('an event is too long to be translated');
     if (translator !== undefined) return { kind: 'hide' };
     if (isPiece && holdsCredential(text, secrets)) return this.#invalid('an oversized event holds a credential');
@@ -143,7 +143,7 @@ export class EventReader {
   }
 }
 
-/** Whether an event without data is a piece of one that is too long, and not a comment. */
+/** Distinguishes a piece of an oversized event from a comment; neither has data. */
 function isPiece({ complete }: SseEvent, isWithin: boolean): boolean {
   return !complete || isWithin;
 }

@@ -1,7 +1,4 @@
-/**
- * Maps upstream failures to errors for the client, with as much of the upstream's message as it may
- * read.
- */
+/** Maps upstream failures to client errors, with the part of the upstream's message that clients may read. */
 import { isUtf8 } from 'node:buffer';
 import type { ClientError } from '../core/errors.ts';
 import type { Failure } from '../core/failure.ts';
@@ -24,9 +21,9 @@ import {
 import type { Meter, Metered } from './meter.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** Statuses with which a host says that the request itself is invalid. */
+/** Statuses that report an invalid request. */
 const INVALID_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
-/** A longer error response is not read to its end. */
+/** Maximum length of an error response that is read. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Relays a response with an error status. */
@@ -47,30 +44,30 @@ export async function relayErrorResponse(
   };
 }
 
-/** An error in JSON, or the plain words of servers that refuse a body before the host's own code has seen it. */
+/** The value of a JSON error, or the plain text of a server that refuses a body before the host's own code runs. */
 function errorIn(body: Buffer, { contentType, isEncoded }: ResponseHead): unknown {
   const text = body.toString('utf8');
-  // In another encoding no search would find what is to be withheld. ASCII in UTF-16 is UTF-8 as well, but for its zeros.
+  // Secrets cannot be found in other encodings. ASCII in UTF-16 is valid UTF-8, but contains zero bytes.
   const isText = !isEncoded && isUtf8(body) && !body.includes(0);
   const isPlainText = isText && /^\s*text\/plain\b/i.test(contentType);
   return (parseJson(text) ?? (isPlainText ? { value: text } : undefined))?.value;
 }
 
-/** How long the host asked to wait, in its head or in the error itself. */
+/** The requested wait, from the headers or from the error itself. */
 async function waitOf(attempt: Attempt, value: unknown): Promise<Pick<ClientError, 'retryAfterS'>> {
   const { retryAfter = retryDelayIn(value) } = await attempt.head();
   const waitMs = parseRetryAfter(retryAfter, Date.now());
   return waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1000) };
 }
 
-/** Returns the whole body of an error response; undefined if it is too long. `chunks` is that of `readAll`. */
+/** Returns the whole body of an error response; undefined if it is too long. `chunks` is passed to `readAll`. */
 export async function readErrorBody(attempt: Attempt, chunks: Buffer[] = []): Promise<Buffer | undefined> {
   const body = await readAll(attempt, MAX_ERROR_BYTES, chunks);
   if (body === undefined) attempt.abort();
   return body;
 }
 
-/** What a complete error is charged: the work that it speaks of. One that speaks of none proves that none was done. */
+/** Charges a complete error for the work that it reports. An error without such a report proves that the host did no work. */
 export function meteredByError(value: unknown, dialect: Dialect, meter: Meter): Metered {
   const facts = errorFacts(value, dialect.readAnswer);
   if (facts === undefined) return NO_WORK;
@@ -78,7 +75,7 @@ export function meteredByError(value: unknown, dialect: Dialect, meter: Meter): 
   return meter.figuresOfPart();
 }
 
-/** Hints for the operator. The upstream's message is not logged, since it may quote the prompt. */
+/** Hints for the operator. The upstream's message is not logged because it may quote the prompt. */
 const HINTS: Readonly<Record<number, string>> = {
   401: ': check the api_key of the provider',
   402: ': check the balance at the provider',
@@ -87,12 +84,12 @@ const HINTS: Readonly<Record<number, string>> = {
   429: ': check the rate limits and the quota at the provider',
 };
 
-/** Codes such as `insufficient_quota`: no prompt, name or key looks like that. */
+/** Matches codes such as `insufficient_quota`. Prompts, names and keys do not have this form. */
 const CODE_WORD = /^[a-z]{1,20}(?:_[a-z]{1,20}){1,4}$/;
 
 /**
- * Returns all bytes of a response, or undefined if there are more than `maximum`. The result is no promise if all of them
- * have arrived. Every byte that is read is added to `chunks`, also if the response turns out to be too long or breaks off.
+ * Returns all bytes of a response, or undefined if there are more than `maximum`. Returns without a promise if the response
+ * is complete. Adds every byte read to `chunks`, even if the response is too long or breaks off.
  */
 export function readAll(
   attempt: Attempt,
@@ -116,18 +113,17 @@ async function readArriving(attempt: Attempt, maximum: number, chunks: Buffer[])
 }
 
 /**
- * What the journal says of an upstream's error. Of its words, only a code: its sentences may quote
- * the prompt.
+ * The journal entry of an upstream error. It contains only the upstream's error code, because sentences may quote the prompt.
  */
 function failureFor(
   reason: Failure['reason'],
-  what: string,
+  summary: string,
   status: number | undefined,
   words: UpstreamWords | undefined,
   secrets: Secrets,
 ): Failure {
   const code = words?.labels.find((label) => CODE_WORD.test(label) && !holdsSecret(label, secrets));
-  return { reason, status, message: code === undefined ? what : `${what} (${code})` };
+  return { reason, status, message: code === undefined ? summary : `${summary} (${code})` };
 }
 
 /** The client error for an upstream response with this status. */
@@ -144,7 +140,7 @@ function errorForStatus(status: number, words: UpstreamWords | undefined, secret
   return {
     code: 'upstream_error',
     message: withDetail(`The provider responded with status ${status}`, message),
-    // A 400 that comes to here is about the operator's key or account.
+    // The remaining 400s are about the operator's key or account.
     ...((WITHHELD_STATUSES.has(status) || INVALID_REQUEST_STATUSES.has(status)) && { shouldRetry: false }),
     ...(WITHHELD_STATUSES.has(status) && { operatorFault: status }),
     failure,
@@ -161,9 +157,9 @@ export function errorForErrorValue(
   const status = words && statusIn(words);
   const isWithheld = status !== undefined && WITHHELD_STATUSES.has(status);
   const message = words === undefined || isWithheld ? undefined : wordsForClients(words, secrets);
-  const what = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
+  const summary = reason === 'error_event' ? 'upstream error in the stream' : 'upstream error with status 200';
   const fault = words === undefined || message === undefined ? {} : faultIn(words);
-  const withStatus = status === undefined ? what : `${what}, code ${status}${HINTS[status] ?? ''}`;
+  const withStatus = status === undefined ? summary : `${summary}, code ${status}${HINTS[status] ?? ''}`;
   const failure = failureFor(reason, withStatus, undefined, words, secrets);
   if (message !== undefined && fault.requestFault !== undefined) {
     return { code: 'invalid_request', message, ...fault, failure };
@@ -208,7 +204,7 @@ const FAILURE_MESSAGES = {
 /** The client error for a request that is admitted while the process shuts down. */
 export const SHUTTING_DOWN = errorForFailure(new UpstreamFailure('aborted', 'stopped before dispatch'));
 
-/** The same for one that its operator has stopped before it was sent. */
+/** The client error for a request that the operator stopped before dispatch. */
 export const STOPPED_HERE = errorForFailure(new UpstreamFailure('stopped', 'stopped before dispatch'));
 
 /** The client error for an upstream response that is not in the format of its dialect. */
@@ -220,16 +216,16 @@ export function errorForInvalidResponse({ title }: Dialect, why: string): Client
   };
 }
 
-/** The client error for an answer to another request than the one that was sent. */
-export function errorForMismatch(what: string): ClientError {
+/** The client error for an answer to a different request. */
+export function errorForMismatch(sent: string): ClientError {
   return {
     code: 'upstream_error',
-    message: `The provider did not answer what it was asked: it sent ${what}.`,
-    failure: { reason: 'not_the_protocol', status: undefined, message: `the upstream sent ${what}` },
+    message: `The provider did not answer what it was asked: it sent ${sent}.`,
+    failure: { reason: 'not_the_protocol', status: undefined, message: `the upstream sent ${sent}` },
   };
 }
 
-/** The client error for a stream that goes on without anything of the answer. */
+/** The client error for a stream that continues without any progress of the answer. */
 export function errorForNoProgress(why: string): ClientError {
   return {
     code: 'upstream_error',

@@ -1,7 +1,4 @@
-/**
- * Relays a response that is not a stream: its bytes are sent unchanged once they have been
- * validated.
- */
+/** Relays a non-streaming response: validates it, then sends its bytes unchanged. */
 import { isObject, parseJson, readJson, withLongIntegers } from '../core/json.ts';
 import type { Dialect, Fields, ModelRequest, StreamReader } from '../dialects/dialect.ts';
 import type { Attempt } from '../upstream/attempt.ts';
@@ -21,9 +18,9 @@ import type { Meter } from './meter.ts';
 import { readPieces } from './pieces.ts';
 import { NO_WORK, type RelayResult } from './relay.ts';
 
-/** The longest response that is accepted. The longest ones hold images in base64. */
+/** Maximum length of a response. The longest ones contain base64 images. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** A shorter response is parsed in a few milliseconds, whatever it holds. */
+/** A shorter response is parsed in a few milliseconds, regardless of its content. */
 const LONG_RESPONSE_BYTES = 256 * 1024;
 
 export interface JsonOptions {
@@ -31,12 +28,12 @@ export interface JsonOptions {
   readonly dialect: Dialect;
   /** Translates the answer for a client of another dialect. */
   readonly translateAnswer: ((answer: Fields) => Fields) | undefined;
-  /** Writes the answer in the format of the client; undefined where the host was asked for that. */
+  /** Writes the answer in the client's format; undefined if the host was asked for that format. */
   readonly render?: ModelRequest['render'];
-  /** Why a valid answer does not answer the request; undefined if it is one. */
+  /** Why a valid answer does not match the request; undefined if it does. */
   readonly mismatch?: ((answer: Fields) => string | undefined) | undefined;
   readonly secrets: Secrets;
-  /** Reads an answer in pieces; undefined where no host sends one. */
+  /** Reads an answer sent as pieces of a stream; undefined if no host does that. */
   readonly reader?: StreamReader;
 }
 
@@ -54,7 +51,7 @@ export function relayJson(attempt: Attempt, meter: Meter, options: JsonOptions):
   return body.then(relay, (error) => relayBroken(attempt, error, Buffer.concat(chunks), meter, options));
 }
 
-/** A response can break off behind the end of its JSON. Then the usage that it reports is the charge. */
+/** Reads the usage of a response that broke off after the end of its JSON, and charges by it. */
 function relayBroken(attempt: Attempt, error: unknown, part: Buffer, meter: Meter, options: JsonOptions): RelayResult {
   const relayed = relayFailure(attempt, error, meter);
   const { dialect } = options;
@@ -93,7 +90,10 @@ function relayBody(body: Buffer, meter: Meter, options: JsonOptions): RelayResul
   return { ...answered({ text, body, answer }, options), metered: meter.figures() };
 }
 
-/** Relays an answer in pieces. Its client gets it whole where the dialect can join them; its host bills it in any case. */
+/**
+ * Relays an answer that was streamed without a request for a stream. The client gets it whole if the dialect can join the
+ * pieces; the host bills it in any case.
+ */
 async function relayStreamed(body: Buffer, meter: Meter, options: JsonOptions): Promise<RelayResult> {
   const { dialect, reader, secrets } = options;
   const pieces = reader && (await readPieces(body, meter, { dialect, reader, secrets }));
@@ -112,14 +112,14 @@ async function relayStreamed(body: Buffer, meter: Meter, options: JsonOptions): 
   return { ...answered({ text, body: Buffer.from(text), answer: readJson(text) as Fields }, options), metered };
 }
 
-/** An answer as its host wrote it, and as it was read. */
+/** An answer as bytes, text and parsed value. */
 interface Answer {
   readonly body: Buffer;
   readonly text: string;
   readonly answer: Fields;
 }
 
-/** Returns the answer as its client gets it: checked against the request, without secrets, and translated. */
+/** Returns the client's answer: checked against the request, without secrets, and translated. */
 function answered(
   { body, text, answer }: Answer,
   { dialect, secrets, translateAnswer, render, mismatch: mismatchOf }: JsonOptions,
@@ -139,18 +139,18 @@ function answered(
   return { termination: rendered ?? { kind: 'json', body: clean === undefined ? body : Buffer.from(clean) }, note };
 }
 
-function mismatched(what: string): Pick<RelayResult, 'termination' | 'note'> {
-  return { termination: { kind: 'error', error: errorForMismatch(what) }, note: what };
+function mismatched(sent: string): Pick<RelayResult, 'termination' | 'note'> {
+  return { termination: { kind: 'error', error: errorForMismatch(sent) }, note: sent };
 }
 
 const SECRETS_REMOVED = 'the response held a secret or words about the account, which were removed';
 
-/** The result for a response that does not show what its host has done. */
+/** The result for a response that does not reveal the host's work. */
 export function unreadable(meter: Meter, dialect: Dialect, note: string): RelayResult {
   return { ...invalidResponse(meter, dialect, note), unseen: 'answer' };
 }
 
-/** The result for a response that is not what the client can read. */
+/** The result for a response that the client cannot read. */
 export function invalidResponse(meter: Meter, dialect: Dialect, note: string): RelayResult {
   const error = errorForInvalidResponse(dialect, note);
   return { metered: meter.figures(), termination: { kind: 'error', error }, note };

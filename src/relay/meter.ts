@@ -1,7 +1,4 @@
-/**
- * The meter: what a request has used so far, as reported by the upstream or counted from what was
- * relayed.
- */
+/** The meter: the usage of a request, as reported by the upstream or counted from the relayed output. */
 
 import type { ToolCall } from '../core/host-tools.ts';
 import { cacheWritesOf, NO_PARTS, type TokenUsage, type UsageSource } from '../core/usage.ts';
@@ -13,27 +10,27 @@ import { Silence } from './silence.ts';
 export interface Metered {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
-  /** The calls of the host's own tools that were seen. */
+  /** The visible calls of the host's own tools. */
   readonly calls: readonly ToolCall[];
-  /** The output, for counting its tokens; undefined if nothing is to be counted. */
+  /** The output, to count its tokens; undefined if the usage is reported. */
   readonly written: TextSample | undefined;
-  /** A report that may have come too early, or is of the input alone: the larger of it and the count is charged. */
+  /** A report that may be incomplete: it came early, or covers only the input. The larger of it and the count is charged. */
   readonly earlyReport: TokenUsage | undefined;
-  /** What the early report says of the input is all of it. */
+  /** The early report covers the whole input. */
   readonly isInputReported?: true;
   /** Every choice has its finish reason, or the response is no stream. */
   readonly isWhole: boolean;
-  /** How long the model has shown nothing, in milliseconds; 0 if its response is at its end. */
+  /** Time since the model last showed output, in milliseconds; 0 for a complete response. */
   readonly silentMs: number;
-  /** The upstream reported impossible figures, and no others. */
+  /** All figures reported by the upstream were impossible. */
   readonly isReportUnusable: boolean;
-  /** The service tier that the upstream says it used. */
+  /** The service tier that the upstream reported. */
   readonly serviceTier: string | undefined;
   /** The upstream's id of the completion. */
   readonly completionId: string | undefined;
-  /** The model that the upstream says it used. */
+  /** The model that the upstream reported. */
   readonly model: string | undefined;
-  /** What its host keeps of it. */
+  /** The stored response and items that the host reported. */
   readonly kept: KeptAnswer | undefined;
 }
 
@@ -42,28 +39,28 @@ export interface Metering {
   /** The estimated input. */
   readonly inputTokens: number;
   readonly bytesPerAudioToken: number;
-  /** The most tokens of an image. */
+  /** Maximum number of tokens of an image. */
   readonly tokensPerImage: number;
 }
 
-/** What audio and images weigh, in tokens of text. */
+/** The prices of audio and images, in tokens of text. */
 export interface Weights {
   readonly audioWeight: number;
   readonly imageWeight: number;
 }
 
-/** How output is measured while it is being written. */
+/** How output is measured while it is written. */
 export interface Scale extends Weights {
-  /** By how much the estimate of the text is too high, as far as that is known. */
+  /** The known excess of the estimate over the counted text. */
   readonly excessTokens: number;
 }
 
 const NO_CALLS: readonly ToolCall[] = [];
 
-/** A report of fewer tokens for each image than this leaves the images out: the smallest known one has 258. */
+/** Images are missing from a report with fewer tokens per image than this. The smallest known image has 258. */
 const LEAST_IMAGE_TOKENS = 200;
 
-/** The most choices that a request can ask for. */
+/** The maximum of choices that a request can ask for. */
 const MAX_CHOICES = 128;
 
 export class Meter {
@@ -71,38 +68,38 @@ export class Meter {
   #bytesPerAudioToken: number;
   #tokensPerImage = 0;
   #audioBytes = 0;
-  /** Images since the last report with tokens of images. */
+  /** Images since the last report that included image tokens. */
   #images = 0;
   #reported: TokenUsage | undefined;
   #isReportUnusable = false;
   #isInputAlone = false;
-  /** The report came with the end of the response or after it. */
+  /** The report came with the end of the response, or after it. */
   #isReportFinal = false;
-  /** Something was written after the report. */
+  /** Output followed the report. */
   #isReportOutdated = false;
-  /** Of output, where none is reported. */
+  /** Minimum output if none is reported. */
   #leastOutput = 1;
   readonly #nowMs: () => number;
   readonly #silence: Silence;
   #firstId: unknown;
   #serviceTier: string | undefined;
-  /** Wins over the tier in the body. */
+  /** Takes precedence over the tier in the body. */
   #tierOfHead: { readonly served: string | undefined } | undefined;
   #model: unknown;
   #kept: KeptAnswer | undefined;
-  /** By their ids: what was seen last of a call says most. */
+  /** By id; the last report of a call is the most complete. */
   readonly #calls = new Map<string, ToolCall>();
-  /** Undefined until it is asked for: most whole answers report what they took. */
+  /** Created on first use: most whole answers report their usage. */
   #written: TextSample | undefined;
-  /** True once any part of a response was read: the upstream has done work. */
+  /** True once any part of a response was read, which proves that the upstream did work. */
   hasRead = false;
-  /** How often there was more of the answer: output, the end of a choice, a call of a tool, or a report of more output. */
+  /** Counts progress of the answer: output, the end of a choice, a tool call, or a report of more output. */
   advances = 0;
   readonly #unfinished = new Set<number>();
-  /** Indexes of choices. A host may send any: more than a request can ask for are not kept. */
+  /** Indexes of finished choices. Hosts may send any index, so their number is bounded by the maximum of a request. */
   readonly #finished = new Set<number>();
 
-  /** `estimatedInput` and `bytesPerAudioToken`: until an attempt begins. `nowMs`: a monotonic clock. */
+  /** `estimatedInput` and `bytesPerAudioToken` apply until an attempt begins. `nowMs`: a monotonic clock. */
   constructor(estimatedInput: number, bytesPerAudioToken = audioBytesPerToken(), nowMs = () => performance.now()) {
     this.#nowMs = nowMs;
     this.#silence = new Silence(nowMs());
@@ -124,7 +121,7 @@ export class Meter {
     this.#tierOfHead = tier;
   }
 
-  /** Nothing of the answer was read since then. */
+  /** Excludes the time since then from the silence, because the answer was not read during it. */
   excuseSince(startedMs: number): void {
     this.#silence.excuse(this.#nowMs() - startedMs);
   }
@@ -133,7 +130,7 @@ export class Meter {
     return this.#nowMs();
   }
 
-  /** Reads a whole completion. Its text matters only where it reports no output. */
+  /** Reads a whole completion. Its text matters only if it reports no output. */
   readWhole(facts: AnswerFacts): void {
     const isReported = facts.usage !== undefined && !facts.isInputAlone;
     this.read(isReported ? { ...facts, progress: facts.progress.flatMap(mediaOf) } : facts);
@@ -141,13 +138,13 @@ export class Meter {
 
   /** Reads a completion or a chunk. Usage reports are running totals, so the last one counts. */
   read(facts: AnswerFacts): void {
-    // Events such as pings say nothing of the work.
+    // Events such as pings do not prove work.
     this.hasRead ||=
       facts.hasUsage || facts.choices !== undefined || facts.progress.length > 0 || facts.id !== undefined;
     if (this.#isAdvancedBy(facts)) this.advances++;
     if (facts.usage !== undefined) this.#readReport(facts.usage, facts.isInputAlone ?? false);
     if (facts.hasUsage) this.#isReportUnusable = this.#reported === undefined;
-    // Every chunk has the id; the first one is as good as any.
+    // Every chunk has the id; the first one suffices.
     this.#firstId ??= facts.id;
     this.#model ??= facts.model;
     this.#kept = facts.kept ?? this.#kept;
@@ -174,7 +171,7 @@ export class Meter {
     if (facts.usage !== undefined || !this.complete) this.#isReportFinal = facts.usage !== undefined && this.complete;
   }
 
-  /** Reads an event that differs in its text alone from the event that was read last, which was of this choice. */
+  /** Reads an event that differs from the previous one only in its text. `choice`: the choice of both. */
   readText(text: string, choice: number): void {
     this.advances++;
     this.#silence.end(this.#nowMs());
@@ -191,8 +188,7 @@ export class Meter {
   }
 
   /**
-   * Reads what an error of the host says of its work. Its report is final if nothing was written;
-   * else it may cover less.
+   * Reads the usage in an error of the host. Its report is final if there was no output; otherwise it may cover only a part.
    */
   readError(facts: AnswerFacts): void {
     this.read(facts);
@@ -204,7 +200,7 @@ export class Meter {
     }
   }
 
-  /** Counts bytes that were relayed without being parsed. */
+  /** Counts bytes relayed without parsing. */
   readUnparsed(bytes: number): void {
     this.hasRead = true;
     this.advances++;
@@ -212,14 +208,14 @@ export class Meter {
   }
 
   /**
-   * The output so far, in tokens of text: by the estimate, or as reported where that is more. Reports that come with
-   * the end do not count: nothing is left to stop.
+   * The current output, in tokens of text: the larger of the estimate and the report. Reports that come with the end are left
+   * out, because the stream cannot be stopped any more.
    */
   outputTokens(scale: Scale): number {
     return this.outputTokensIf(this.written.tokens - scale.excessTokens, scale);
   }
 
-  /** The same with another figure for the text. */
+  /** The same with a different figure for the text. */
   outputTokensIf(textTokens: number, { audioWeight, imageWeight }: Weights): number {
     const media = audioWeight * this.#audioTokens + imageWeight * this.#imageTokens;
     if (this.#reported === undefined || this.complete) return textTokens + media;
@@ -229,13 +225,13 @@ export class Meter {
     return Math.max(textTokens + media, completionTokens + more);
   }
 
-  /** Whether more was written than that many tokens. Cheap as long as it is clearly less. */
+  /** Whether the output exceeds this many tokens. Cheap while it is clearly below. */
   hasWrittenMoreThan(tokens: number, scale: Scale): boolean {
     const atMost = this.written.tokensAtMost - scale.excessTokens;
     return this.outputTokensIf(atMost, scale) > tokens && this.outputTokens(scale) > tokens;
   }
 
-  /** Whether the output stays within so many tokens for certain, with another text of so many bytes. */
+  /** Whether the output is certain to stay within this many tokens after another text of this many bytes. */
   staysWithin(tokens: number, scale: Scale, bytes: number): boolean {
     return this.outputTokensIf(this.written.tokensAtMost + bytes - scale.excessTokens, scale) <= tokens;
   }
@@ -244,23 +240,23 @@ export class Meter {
     return Math.ceil(this.#audioBytes / this.#bytesPerAudioToken);
   }
 
-  /** The tokens of all images: as reported, plus the most for each later one. */
+  /** The tokens of all images: as reported, plus the maximum for each later one. */
   get #imageTokens(): number {
     return imageTokensIn(this.#reported) + this.#images * this.#tokensPerImage;
   }
 
-  /** What was written so far, for counting its tokens. */
+  /** The output, for counting its tokens. */
   get written(): TextSample {
     this.#written ??= new TextSample();
     return this.#written;
   }
 
-  /** The calls so far of the host's own tools. */
+  /** The calls of the host's own tools. */
   get calls(): readonly ToolCall[] {
     return this.#calls.size === 0 ? NO_CALLS : [...this.#calls.values()];
   }
 
-  /** How many choices have their finish reason. */
+  /** The number of choices with a finish reason. */
   get finishedChoices(): number {
     return this.#finished.size;
   }
@@ -270,15 +266,14 @@ export class Meter {
     return this.advances === 0 && this.#reported === undefined && this.#leastOutput > 0;
   }
 
-  /** True if every choice that has started has its finish reason. */
+  /** True if every started choice has its finish reason. */
   get complete(): boolean {
     return this.#finished.size > 0 && this.#unfinished.size === 0;
   }
 
   /**
-   * The figures of a complete response: as reported, otherwise estimated from what was relayed. An
-   * upstream that was reached is assumed to have read the input and written at least one token,
-   * unless its error says that it only read.
+   * The figures of a complete response: as reported, otherwise estimated from the relayed output. A connected upstream is
+   * assumed to have read the input and written at least one token, unless its error reports that it only read.
    */
   figures(): Metered {
     const reported = this.#reported;
@@ -291,7 +286,7 @@ export class Meter {
     return { ...this.#known, ...this.#withMedia(reported), ...rest };
   }
 
-  /** Adds the audio and images of the answer to a report that counts them as text, or leaves the images out. */
+  /** Corrects a report that counts audio and images as text, or leaves the images out. */
   #withMedia(reported: TokenUsage): Pick<Metered, 'usage' | 'source'> {
     const imageTokens = this.#images * this.#tokensPerImage;
     const isLeftOut = imageTokens > 0 && reported.completionTokens < LEAST_IMAGE_TOKENS * this.#images;
@@ -304,8 +299,8 @@ export class Meter {
   }
 
   /**
-   * The figures of a response that was cut short, or is not at its end: a report may have come
-   * before most of the work, so the larger of report and count is charged.
+   * The figures of an incomplete response. A report may precede most of the work, so the larger of report and count is
+   * charged.
    */
   figuresOfPart(): Metered {
     if (this.#isReportFinal) return this.figures();
@@ -313,24 +308,24 @@ export class Meter {
     return this.#counted(complete ? this.#silence.beforeLastMs : this.#silence.until(this.#nowMs()), complete);
   }
 
-  /** The figures of a stream with its final event: what was reported before the end may leave most of the work out. */
+  /** The figures of a stream with a final event. A report before the end may omit most of the work. */
   figuresOfStream(): Metered {
     return this.complete || this.#isReportOutdated ? this.figuresOfPart() : this.figures();
   }
 
-  /** The last one counts. One that says nothing of the output takes back none that was reported before. */
+  /** The last report counts, but a report without output does not reset the reported output. */
   #readReport(usage: TokenUsage, isInputAlone: boolean): void {
     const { completionTokens } = this.#reported ?? usage;
     this.#reported = isInputAlone ? { ...usage, completionTokens } : usage;
     this.#isInputAlone = isInputAlone && completionTokens === 0;
   }
 
-  /** The report says nothing of the output, and there is some. */
+  /** Output is visible, but the report does not include it. */
   get #isOutputMissing(): boolean {
     return this.#isInputAlone && this.written.tokensAtMost + this.#audioBytes + this.#images > 0;
   }
 
-  /** As counted, or as reported where that is more. */
+  /** The larger of count and report. */
   #counted(silentMs: number, isWhole: boolean): Metered {
     const [audio, images] = [this.#audioTokens, this.#imageTokens];
     const completionTokens = Math.max(this.#leastOutput, this.written.tokens + audio + images);
@@ -352,7 +347,7 @@ export class Meter {
   }
 }
 
-/** The audio and images of a choice. The report covers its text, but may count these as text. */
+/** The audio and images of a choice. The report covers the text of the choice, but may count media as text. */
 function mediaOf(choice: ChoiceProgress): readonly ChoiceProgress[] {
   return choice.images + choice.audioBytes === 0 ? [] : [{ ...choice, written: [], unseenTokens: 0 }];
 }
@@ -362,8 +357,8 @@ function imageTokensIn(usage: TokenUsage | undefined): number {
 }
 
 /**
- * The larger of a report and a count. A report of less output than was counted came too early; what
- * it says of the input holds all the same.
+ * The larger of a report and a count. A report of less output than counted came too early, but its input figures are still
+ * valid.
  */
 export function larger(
   reported: TokenUsage | undefined,
@@ -381,12 +376,12 @@ export function larger(
   return { usage: withParts(usage), source: 'counted' };
 }
 
-/** A count of the output, beside what is reported of the input. */
+/** Combines counted output with reported input. */
 export function withInputOf({ promptTokens, cachedTokens }: TokenUsage, counted: TokenUsage): TokenUsage {
   return { ...counted, promptTokens, cachedTokens };
 }
 
-/** Counts at least so many of the output tokens as audio and as images. */
+/** Raises the audio and image parts of the output to at least these figures. */
 function withMedia(
   usage: TokenUsage,
   { audio, images }: { readonly audio: number; readonly images: number },

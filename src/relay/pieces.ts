@@ -1,11 +1,11 @@
-/** Reads an answer in pieces, although its request asked for a whole one: its host streams in any case, and bills that. */
+/** Reads the pieces of an answer that its host streamed, and bills, although a whole answer was requested. */
 import type { Dialect, Fields, StreamReader } from '../dialects/dialect.ts';
 import type { Secrets } from '../wire/secrets.ts';
 import { EventReader, splitterFor } from './events.ts';
 import type { Meter } from './meter.ts';
 import { TURNS } from './turns.ts';
 
-/** What is split into events at once. */
+/** Maximum number of bytes split into events at once. */
 const SLICE_BYTES = 64 * 1024;
 
 export interface PieceOptions {
@@ -14,13 +14,13 @@ export interface PieceOptions {
   readonly secrets: Secrets;
 }
 
-/** The pieces of an answer up to its end, or up to an error of its host (`value`), or up to the first that is not valid. */
+/** The pieces of an answer. Reading stops at an error of the host (`value`) and at the first invalid piece. */
 export type Pieces =
   | { readonly kind: 'pieces'; readonly values: readonly Fields[] }
   | { readonly kind: 'error'; readonly value: unknown }
   | { readonly kind: 'invalid' };
 
-/** Meters an answer in pieces. Undefined if it has none. */
+/** Meters an answer in pieces. Undefined if the body has no pieces. */
 export async function readPieces(body: Buffer, meter: Meter, options: PieceOptions): Promise<Pieces | undefined> {
   const events = new EventReader(meter, { ...options, translator: undefined, showUsage: true });
   // An event may be as long as the whole answer, which is in memory.
@@ -34,7 +34,7 @@ export async function readPieces(body: Buffer, meter: Meter, options: PieceOptio
       const turn = TURNS.wait(event.bytes.length);
       if (turn !== undefined) await turn;
       const judged = events.meter(event, false);
-      // A comment, or the name of an event alone.
+      // A comment, or an event with a name only.
       if (judged === 'unparsed' && event.complete) continue;
       if (typeof judged === 'string' || judged.kind === 'invalid') return hasEvents ? { kind: 'invalid' } : undefined;
       if (judged.kind === 'error') return judged;

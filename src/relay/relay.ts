@@ -1,7 +1,4 @@
-/**
- * The result of relaying a response: what it used, and the final bytes, which are sent after
- * settlement.
- */
+/** The result of relaying a response: its usage, and its final bytes, which are sent after settlement. */
 import type { ClientError } from '../core/errors.ts';
 import type { ToolCall } from '../core/host-tools.ts';
 import { NO_USAGE } from '../core/usage.ts';
@@ -12,19 +9,19 @@ export type Termination =
   | { readonly kind: 'json'; readonly body: Buffer }
   | { readonly kind: 'bytes'; readonly body: Buffer; readonly contentType: string }
   | { readonly kind: 'error'; readonly error: ClientError }
-  /** The end of a stream that has started. `end`: its last bytes, which say so if it failed. */
+  /** The end of a started stream. `end`: its last bytes, which contain the error if there is one. */
   | { readonly kind: 'stream_end'; readonly error: ClientError | undefined; readonly end: Buffer }
   | { readonly kind: 'client_gone' };
 
 export interface RelayResult {
   readonly metered: Metered;
   readonly termination: Termination;
-  /** What went wrong, for the log. */
+  /** The problem, for the log. */
   readonly note: string | undefined;
   /**
-   * Neither a complete answer nor a complete error arrived, so the host may have done more work than the gateway saw, and
-   * bills that. `rest`: a stream had begun, and what arrived of it can be counted. Undefined also for a stream that the
-   * gateway stopped because its client left or its money was used up: then the host stops, too.
+   * The end of the response was not seen, so the host may have done, and may bill, more work than the gateway saw. `rest`: a
+   * stream had begun, so its visible part can be counted. Undefined also for a stream that the gateway stopped because its
+   * client left or its money was used up: then the host stops, too.
    */
   readonly unseen?: 'answer' | 'rest' | undefined;
 }
@@ -44,20 +41,20 @@ export interface StreamSink {
   write(bytes: Buffer): Promise<void> | undefined;
 }
 
-/** What a stream may write before more money must be held for it. */
+/** The output that a stream may write before its hold must grow. */
 export interface Allowance extends Scale {
-  /** Once more tokens than this were written, it is to be asked. */
+  /** The output above which `ask` must be called. */
   readonly askAt: number;
-  /** Whether what is held covers these calls of the host's own tools; if not, it is to be asked, too. */
+  /** Whether the hold covers these calls of the host's own tools; if not, `ask` must be called. */
   coversCalls(calls: readonly ToolCall[]): boolean;
   /**
-   * Whether the stream may go on. Undefined if it may, for now. Otherwise all that is held is used up, and the stream
-   * has to wait: the promise resolves when it may go on, or with the error that it is to end with.
+   * Whether the stream may continue. Undefined if it may, for now. Otherwise the hold is used up and the stream must wait:
+   * the promise resolves when it may continue, or to the error that ends it.
    */
   ask(meter: Meter): Promise<ClientError | undefined> | undefined;
 }
 
-/** For what costs nothing. */
+/** For requests that cost nothing. */
 export const NO_BOUND: Allowance = {
   askAt: Number.POSITIVE_INFINITY,
   audioWeight: 1,
@@ -67,7 +64,7 @@ export const NO_BOUND: Allowance = {
   coversCalls: () => true,
 };
 
-/** The upstream did no work: nothing is charged. */
+/** For an upstream that did no work: charges 0. */
 export const NO_WORK: Metered = {
   usage: NO_USAGE,
   source: 'counted',

@@ -8,13 +8,13 @@ import type { RelayResult, StreamSink } from './relay.ts';
 import { relayStream, type StreamOptions } from './stream.ts';
 
 export interface RelayOptions extends StreamOptions, Omit<JsonOptions, 'reader'> {
-  /** How an answer that is not JSON is relayed; undefined where all are. */
+  /** How a non-JSON answer is relayed; undefined if all answers are JSON. */
   readonly bytes: BytesOptions | undefined;
   /** Whether the client requested a stream. */
   readonly stream: boolean;
 }
 
-/** Relays everything but the final bytes, which wait for the settlement. `opening`: that of the attempt. */
+/** Relays everything but the final bytes, which wait for the settlement. `opening`: the opening of the attempt. */
 export async function relayResponse(
   attempt: Attempt,
   opening: Opening,
@@ -54,7 +54,7 @@ function relayByHead(
   return relayWholeByHead(head, attempt, meter, options);
 }
 
-/** A client that expects events could not read a plain completion. */
+/** Refuses a plain completion for a client that expects events. */
 async function relayUnlessWhole(
   head: ResponseHead,
   attempt: Attempt,
@@ -74,7 +74,7 @@ function isReadable({ status, isEncoded }: ResponseHead): boolean {
   return status >= 200 && status <= 299 && !isEncoded;
 }
 
-/** Relays a response that is no stream. */
+/** Relays a non-streaming response. */
 export async function relayWhole(attempt: Attempt, meter: Meter, options: JsonOptions): Promise<RelayResult> {
   try {
     return await relayWholeByHead(await attempt.head(), attempt, meter, options);

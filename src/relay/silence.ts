@@ -1,11 +1,14 @@
-/** How long a model has shown nothing: it may have been thinking, which some hosts bill and do not show. Pure: time is an argument. */
+/**
+ * Measures how long a model was silent. It may have been thinking during that time, which some hosts bill but do not show.
+ * Pure: time is an argument.
+ */
 
-/** While it writes, a model does not pause for so long: hosts that send chunks of several words wait for some 0.5 s. */
+/** A model that writes does not pause for this long: hosts that send chunks of several words pause for about 0.5 s. */
 const LEAST_PAUSE_MS = 2_000;
 
 export class Silence {
   #sinceMs: number;
-  /** Of the pauses before that. */
+  /** The sum of the earlier pauses. */
   #ms = 0;
   #isFirst = true;
 
@@ -13,38 +16,38 @@ export class Silence {
     this.#sinceMs = nowMs;
   }
 
-  /** Another host is asked, which has thought nothing so far. */
+  /** Starts over for an attempt at another host. */
   restart(nowMs: number): void {
     this.#sinceMs = nowMs;
     this.#ms = 0;
     this.#isFirst = true;
   }
 
-  /** What it sent was not read for so long. */
+  /** Excludes time in which the gateway did not read. */
   excuse(ms: number): void {
     this.#sinceMs += ms;
   }
 
-  /** It has shown something. */
+  /** Records visible output, which ends a pause. */
   end(nowMs: number): void {
     this.#ms = this.until(nowMs);
     this.#sinceMs = nowMs;
     this.#isFirst = false;
   }
 
-  /** It has sent what it thought, encrypted: the silence so far has no more to say. */
+  /** Records encrypted thinking. It accounts for the silence before it. */
   explain(nowMs: number): void {
     this.restart(nowMs);
     this.#isFirst = false;
   }
 
-  /** In milliseconds: all until it showed something, and its pauses since. */
+  /** The silence in milliseconds: the time before the first output, and the pauses since. */
   until(nowMs: number): number {
     const pause = nowMs - this.#sinceMs;
     return this.#isFirst || pause >= LEAST_PAUSE_MS ? this.#ms + pause : this.#ms;
   }
 
-  /** The same without what came after it last showed something. */
+  /** The silence before the last output. */
   get beforeLastMs(): number {
     return this.#ms;
   }

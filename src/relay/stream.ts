@@ -11,64 +11,59 @@ import { type Allowance, NO_WORK, type RelayResult, type StreamSink } from './re
 import { TURNS } from './turns.ts';
 
 export interface StreamOptions extends EventReaderOptions {
-  /** How many choices the client requested. */
+  /** The number of choices that the client requested. */
   readonly choices: number;
-  /** Whether answers may hold images, so that events are longer than others of the dialect. */
+  /** Whether answers may contain images, which need a larger limit of the event size. */
   readonly hasImages?: boolean | undefined;
   readonly allowance: Allowance;
-  /**
-   * How long the upstream may be silent before the client gets a keep-alive comment, in
-   * milliseconds; undefined disables them.
-   */
+  /** Silence of the upstream after which the client gets a keep-alive comment, in milliseconds; undefined disables them. */
   readonly keepAliveMs: number | undefined;
 }
 
-/**
- * Sent while the upstream is silent, so that proxies on the way do not close the stream as idle.
- */
+/** Sent while the upstream is silent, so that proxies do not close the stream as idle. */
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n');
 
 const CRLF = '\r\n';
 
 /** Comments before the first event are held back up to this size, and dropped beyond it. */
 const MAX_PREAMBLE_BYTES = 64 * 1024;
-/** How long a stream is drained after its final event, so that its connection can be reused. */
+/** Maximum time to drain a stream after its final event, so that its connection can be reused. */
 const DRAIN_MS = 1_000;
 
-/** What the frame of an event takes beside its text, and a little of that. */
+/** Allowance for the frame of an unfinished event and a little text. */
 const UNFINISHED_BYTES = 1_024;
 
-/** How long a stream is read on after its finish reason, for its report and its final event. */
+/** Maximum time to read a stream after its finish reason, for its usage report and its final event. */
 export const REPORT_MS = 2_000;
 
 /**
- * What a host may send in a row without anything of the answer: pings and comments of many hours, and the items of a
- * response that are repeated at its end.
+ * Limits for consecutive events without progress of the answer. They allow many hours of pings and comments, and the items of
+ * a response that are repeated at its end.
  */
 export const MAX_IDLE_EVENTS = 10_000;
 const MAX_IDLE_BYTES = 64 * 1024 * 1024;
 
-/** What is split into events at once: about one read. */
+/** Maximum number of bytes split into events at once: about one read. */
 const SLICE_BYTES = 64 * 1024;
 
 const FORWARD: EventAction = { kind: 'forward' };
 
-/** In UTF-8, of a UTF-16 unit. */
+/** Maximum length of a UTF-16 unit in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** No more money can be held for the stream. */
+/** The hold of the stream cannot grow. */
 interface Cut {
   readonly kind: 'cut';
   readonly error: ClientError;
 }
 
-/** What to do with a batch of events. */
+/** The result of reading a batch of events. */
 interface Batch {
   /** The bytes to send to the client. */
   readonly forwarded: Buffer[];
-  /** The bytes of the final event, or an error in its place; undefined if the stream goes on. */
+  /** The final event, or an error in its place; undefined if the stream continues. */
   readonly end: Buffer | StreamError | Cut | undefined;
   readonly waiting?: Waiting;
 }
@@ -76,16 +71,16 @@ interface Batch {
 /** Events that must wait. */
 interface Waiting {
   readonly events: readonly SseEvent[];
-  /** What to do with the first, if it is metered: then more must be held for it. Else other work comes first. */
+  /**
+   * The action for the first event, if it is metered and waits for a larger hold. Undefined if the events wait for their
+   * turn.
+   */
   readonly action: EventAction | undefined;
-  /** The error that the stream is to end with if nothing is left. */
+  /** Resolves when the events may continue, or to the error that ends the stream. */
   readonly answer: Promise<ClientError | undefined>;
 }
 
-/**
- * Relays until the stream ends, however it ends. The caller settles, and then sends the final
- * bytes.
- */
+/** Relays until the stream ends, for any reason. The caller settles, and then sends the final bytes. */
 export async function relayStream(
   attempt: Attempt,
   sink: StreamSink,
@@ -104,23 +99,20 @@ class StreamRelay {
   readonly #splitter: EventSplitter;
   readonly #preamble: Buffer[] = [];
   #preambleBytes = 0;
-  /** Only part of an oversized event has been sent: nothing of ours may be written into it. */
+  /** Part of an oversized event has been sent, so the gateway must not write in between. */
   #insideEvent = false;
-  /**
-   * The last event was sent without the LF of its final CRLF: nothing of ours may be written
-   * between.
-   */
+  /** The last event was sent without the LF of its final CRLF, so the gateway must not write in between. */
   #insideLineEnd = false;
-  /** Since there was last more of the answer: events, their bytes, and how often there had been more. */
+  /** Events and bytes since the last progress, and the meter's progress count at that time. */
   #idleEvents = 0;
   #idleBytes = 0;
   #advances = 0;
-  /** The last event, as long as it may be the final one: that goes out after the settlement. */
+  /** The last event, withheld while it may be the final one, which is sent after the settlement. */
   #withheld: Buffer | undefined;
-  /** A write is waiting for the client, so the client is behind rather than the upstream silent. */
+  /** A write is waiting for the client: the client is slow, and the upstream not silent. */
   #isSending = false;
   #keepAlive: NodeJS.Timeout | undefined;
-  /** Runs from the finish reason on. */
+  /** Started at the finish reason. */
   #reportTimer: PatientTimer | undefined;
 
   constructor(attempt: Attempt, sink: StreamSink, meter: Meter, options: StreamOptions) {
@@ -156,12 +148,12 @@ class StreamRelay {
       const result = await this.#forward(await this.#allow(this.#read([rest])), { isTerminated: false });
       if (result !== undefined) return result;
     }
-    // Where no event says that it is the final one, the end of the body does.
+    // If the dialect has no final event, the end of the body ends the stream.
     if (this.#withheld !== undefined && this.#meter.complete) return this.#endedByGateway(undefined, undefined);
     return this.#incomplete(errorForFailure(ENDED_EARLY), ENDED_EARLY.message);
   }
 
-  /** Forwards what has arrived. Waits for nothing as long as the client keeps up and enough is held. */
+  /** Forwards a chunk. Synchronous while the client keeps up and the hold suffices. */
   #take(chunk: Buffer): Promise<RelayResult | undefined> | undefined {
     const end = this.#readTexts(chunk);
     const batch =
@@ -176,7 +168,7 @@ class StreamRelay {
     return undefined;
   }
 
-  /** The host is not to blame for a slow client. */
+  /** Waits for a slow client, and excludes that time from the host's silence. */
   async #awaitClient(behind: Promise<void>): Promise<undefined> {
     const startedMs = this.#meter.nowMs;
     await behind;
@@ -185,8 +177,8 @@ class StreamRelay {
   }
 
   /**
-   * Reads the events at the start of a chunk that differ from an earlier event in their text alone, as far as no more has to be
-   * held for them. Returns where they end.
+   * Reads the events at the start of a chunk that differ from an earlier event only in their text, while the hold suffices.
+   * Returns the offset of the rest.
    */
   #readTexts(chunk: Buffer): number {
     if (!this.#sink.started || !this.#splitter.isBetweenEvents) return 0;
@@ -205,8 +197,8 @@ class StreamRelay {
   }
 
   /**
-   * Reads the event that begins at this offset if it differs from an earlier event in its text alone, and no more has to be held
-   * for it. Returns where it ends; otherwise 0.
+   * Reads the event at this offset if it differs from an earlier event only in its text, and the hold suffices. Returns the
+   * end of the event; otherwise 0.
    */
   #readText(bytes: Buffer, start: number): number {
     const { texts } = this.#reader;
@@ -224,7 +216,7 @@ class StreamRelay {
     return end;
   }
 
-  /** The same for an event that the splitter has found, in a chunk that begins with others or within one. */
+  /** The same for an event from the splitter, in a chunk that begins with other events or within an event. */
   #isReadAsText({ bytes, complete }: SseEvent): boolean {
     return this.#sink.started && complete && !this.#insideEvent && this.#readText(bytes, 0) > 0;
   }
@@ -235,10 +227,7 @@ class StreamRelay {
     return result;
   }
 
-  /**
-   * Reads events up to the end. The batch keeps bytes only, so a slow client holds no parsed text
-   * in memory.
-   */
+  /** Reads events up to the end. The batch keeps only bytes, so that a slow client does not hold parsed text in memory. */
   #read(events: readonly SseEvent[], actionOfFirst?: EventAction): Batch {
     const forwarded: Buffer[] = [];
     for (let index = 0; index < events.length; index++) {
@@ -261,26 +250,26 @@ class StreamRelay {
     return { forwarded, end: undefined };
   }
 
-  /** Passes an event on, or withholds it as long as it may be the last one. */
+  /** Passes an event on, or withholds it while it may be the last one. */
   #pass(event: SseEvent, action: EventAction, forwarded: Buffer[]): void {
     if (action.kind !== 'forward' && action.kind !== 'hide') return;
     const bytes = action.kind === 'forward' ? (action.instead ?? event.bytes) : NO_BYTES;
     if (this.#withheld !== undefined) {
-      const saysNothing = event.complete && !event.data?.trim();
+      const hasNoData = event.complete && !event.data?.trim();
       // A comment, or the rest of a line end.
-      if (saysNothing) this.#withheld = Buffer.concat([this.#withheld, bytes]);
+      if (hasNoData) this.#withheld = Buffer.concat([this.#withheld, bytes]);
       else if (this.#withheld.length > 0) forwarded.push(this.#withheld);
-      if (saysNothing) return;
+      if (hasNoData) return;
       this.#withheld = undefined;
     }
     if (action.kind === 'forward') this.#addEvent(event, bytes, forwarded, action.isEmpty === true);
     if (action.mayBeLast !== true) return;
-    // Of a translation, what its dialect ends with is written at the end.
+    // The end of a translated stream is written by its translator.
     const isOwn = action.kind === 'forward' && this.#options.translator === undefined;
     this.#withheld = isOwn ? forwarded.pop() : NO_BYTES;
   }
 
-  /** Reads an event. One too many that brings nothing is an error. */
+  /** Reads an event, and limits the number of events without progress. */
   #readNext(event: SseEvent): EventAction {
     const action = this.#reader.read(event, this.#insideEvent);
     const isIdle = this.#meter.advances === this.#advances;
@@ -294,8 +283,8 @@ class StreamRelay {
   }
 
   /**
-   * Sends a batch in one write. Returns the result if the stream has ended. `isTerminated`: whether
-   * the last event has the blank line that ends it.
+   * Sends a batch in one write. Returns the result if the stream has ended. `isTerminated`: whether the last event ends with
+   * its blank line.
    */
   async #forward(
     { forwarded, end }: Batch,
@@ -310,7 +299,7 @@ class StreamRelay {
     return end.kind === 'cut' ? this.#cut(end.error) : this.#failed(end);
   }
 
-  /** Whether the stream may go on: undefined if it may, for now. */
+  /** Undefined if the stream may continue for now. */
   #ask(): Promise<ClientError | undefined> | undefined {
     const { allowance } = this.#options;
     const isDue =
@@ -318,12 +307,12 @@ class StreamRelay {
     return isDue ? allowance.ask(this.#meter) : undefined;
   }
 
-  /** Waits until more is held where a batch needs it, sending what comes before. Nothing waits in the result. */
+  /** Waits until the hold of a batch suffices, and sends the earlier events. The result has no waiting events. */
   async #allow(batch: Batch): Promise<Batch> {
     let allowed = batch;
     while (allowed.waiting !== undefined) {
       const { forwarded, waiting } = allowed;
-      // The host is stopped at once, however far behind the client is.
+      // Stops the host at once, even if the client is slow.
       const stopped = waiting.answer.then(async (error) => {
         if (error !== undefined) await this.#stop(waiting.events);
         return error;
@@ -337,7 +326,7 @@ class StreamRelay {
     return allowed;
   }
 
-  /** Stops the host, and meters all that has arrived, since it bills that. The first of the events has been metered. */
+  /** Stops the host, and meters all bytes received, which the host bills. The first event is already metered. */
   async #stop([first, ...others]: readonly SseEvent[]): Promise<void> {
     void this.#attempt.stop();
     let isWithin = await this.#meterAll(others, first?.complete === false);
@@ -353,7 +342,10 @@ class StreamRelay {
     this.#meterUnfinished();
   }
 
-  /** Meters events that are not sent any more. `isWithin`, and the result: whether the first, or the next, is within one. */
+  /**
+   * Meters events without sending them. `isWithin`: whether the first event continues an earlier one. Returns the same for
+   * the next event.
+   */
   async #meterAll(events: readonly SseEvent[], isWithin: boolean): Promise<boolean> {
     let within = isWithin;
     for (const event of events) {
@@ -366,8 +358,8 @@ class StreamRelay {
   }
 
   /**
-   * Meters the bytes of an incomplete event as text, without the length of a short one, which may hold none. Where it may
-   * be an image, the settlement charges one for an answer that is cut short.
+   * Meters the bytes of an incomplete event as text, less the size of a frame, which may contain no text. If the event may be
+   * an image, the settlement charges one for the cut answer.
    */
   #meterUnfinished(): void {
     const bytes = this.#splitter.pendingBytes - UNFINISHED_BYTES;
@@ -375,8 +367,7 @@ class StreamRelay {
   }
 
   /**
-   * Holds back comments and pings until the first event with data: before that, an error still gets an HTTP
-   * status.
+   * Holds back comments and pings until the first event with data: before it, an error can still be sent with an HTTP status.
    */
   #addEvent(event: SseEvent, bytes: Buffer, forwarded: Buffer[], isEmpty: boolean): void {
     if (!this.#sink.started) {
@@ -420,7 +411,7 @@ class StreamRelay {
 
   async #done(bytes: Buffer, isTerminated: boolean): Promise<RelayResult> {
     void this.#attempt.drain(DRAIN_MS);
-    // A stream with only a final event is valid, and relayed as it is.
+    // A stream with only a final event is valid, and relayed unchanged.
     await this.#send(this.#start());
     // The LF of a cut CRLF will not be read any more.
     const rest = !isTerminated ? '\n\n' : isCutInCrlf(bytes) ? '\n' : '';
@@ -432,33 +423,31 @@ class StreamRelay {
     };
   }
 
-  /** Ends a stream for which no more money can be held. */
+  /** Ends a stream whose hold cannot grow. */
   async #cut(error: ClientError): Promise<RelayResult> {
     await this.#send(this.#start());
     return this.#broken(error, `the stream was cut, since its hold could not grow: ${error.code}`);
   }
 
-  /** A host may keep its stream open for long after the last choice has finished. */
+  /** Limits the time after the last choice has finished: a host may keep its stream open for long. */
   #limitReport(): void {
     const hasFinished = this.#meter.complete && this.#meter.finishedChoices >= this.#options.choices;
     if (hasFinished) this.#reportTimer ??= new PatientTimer(() => this.#attempt.abort(), REPORT_MS);
   }
 
   async #failed({ error, note, isReported }: StreamError): Promise<RelayResult> {
-    // The host is to blame, and not the gateway that leaves.
+    // Records a failure of the host, not an abort by the gateway.
     this.#attempt.fail(new UpstreamFailure('broken', note));
     if (isReported && !this.#sink.started && !this.#meter.hasRead)
       return { metered: NO_WORK, termination: { kind: 'error', error }, note };
     const result = await this.#incomplete(error, note);
     if (!isReported) return result;
-    // A fault of the request before any work: the host has rejected it. It may have sent its first events all the same.
+    // A request fault before any work means that the host rejected the request, even if it sent initial events.
     const isRejected = error.requestFault !== undefined && this.#meter.isIdle;
     return { ...result, unseen: undefined, ...(isRejected && { metered: NO_WORK }) };
   }
 
-  /**
-   * The result for a stream without a final event. Once all choices have finished, it is a success.
-   */
+  /** The result for a stream without a final event: a success if all choices have finished. */
   async #incomplete(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#meter.complete) return this.#endedByGateway(undefined, note);
     const unseen = this.#meter.hasRead ? 'rest' : 'answer';
@@ -466,7 +455,7 @@ class StreamRelay {
     return { metered: this.#meter.figuresOfPart(), termination: { kind: 'error', error }, note, unseen };
   }
 
-  /** The result for a stream that has started and ends with an error. */
+  /** The result for a started stream that ends with an error. */
   async #broken(error: ClientError, note: string): Promise<RelayResult> {
     if (this.#insideEvent) await this.#sink.write(Buffer.from('\n\n'));
     return this.#endedByGateway(error, note);
@@ -481,7 +470,7 @@ class StreamRelay {
   }
 }
 
-/** An event with the blank line behind it, of which a host may have left out some. */
+/** Completes the blank line at the end of an event, of which the host may have omitted a part. */
 function terminated(event: Buffer): Buffer {
   if (event.length === 0 || /(?:\n\n|\r\n\r\n|\r\r)$/.test(event.subarray(-4).toString('latin1'))) return event;
   return Buffer.concat([event, Buffer.from(isCutInCrlf(event) ? '\n' : '\n\n')]);
@@ -489,10 +478,7 @@ function terminated(event: Buffer): Buffer {
 
 const ENDED_EARLY = new UpstreamFailure('broken', 'the stream ended without a final event');
 
-/**
- * Concatenates buffers, without a copy if they are adjacent in memory, as the events of one chunk
- * are.
- */
+/** Concatenates buffers, without a copy if they are adjacent in memory like the events of one chunk. */
 function joined(buffers: readonly Buffer[]): Buffer {
   const [first, ...others] = buffers as [Buffer, ...Buffer[]];
   let end = first.byteOffset + first.length;

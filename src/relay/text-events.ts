@@ -1,6 +1,6 @@
 /**
- * Recognizes events that differ from an earlier event of their stream in a piece of text alone. Nearly all events of a stream
- * do: the earlier event was parsed, metered and searched for secrets, so of a later one only the text has to be read.
+ * Recognizes events that differ from an earlier event of their stream only in a piece of text, which applies to nearly all
+ * events. The earlier event was parsed, metered and searched for secrets, so only the text of a later event must be read.
  */
 import { readJson } from '../core/json.ts';
 import type { AnswerFacts } from '../dialects/answer.ts';
@@ -14,23 +14,23 @@ import type { Meter } from './meter.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const ZERO = 0x30;
-/** A longer number is read by the parser. */
+/** Maximum digits of a number that is read here; the parser reads longer ones. */
 const MAX_DIGITS = 15;
-/** Node compares so many bytes faster than a loop does. */
+/** Minimum length for a comparison by Node, which is slower than a loop for fewer bytes. */
 const LEAST_COMPARED_BYTES = 96;
-/** A credential of this form cannot extend beyond a string or number of JSON, whatever surrounds it. */
+/** A credential of this form cannot extend beyond a string or number of JSON, regardless of the context. */
 const PLAIN_CREDENTIAL = /^[^",:{}[\]\s\\]{16,}$/;
-/** An event is compared with one pattern. After so many patterns without a match only a few more are made. */
+/** After this many patterns without a match, only one event in EVENTS_PER_TRIAL becomes a pattern. */
 const MAX_MISSES = 8;
 const EVENTS_PER_TRIAL = 64;
 
 /** A part of an event that may differ. */
 type Gap = 'text' | 'string' | 'number';
 
-/** The bytes that all events have in common, and the gaps between them. There is one gap fewer than literals. */
+/** The bytes that all matching events share, and the gaps between them. There is one gap fewer than literals. */
 interface Pattern {
   readonly event: TextEvent;
-  /** The index of the choice that it belongs to. */
+  /** The index of the choice. */
   readonly choice: number;
   readonly literals: readonly Uint8Array[];
   readonly gaps: readonly Gap[];
@@ -45,14 +45,14 @@ export interface TextEventsOptions {
 export class TextEvents {
   readonly #options: TextEventsOptions;
   readonly #credentials: readonly string[];
-  /** No credential fits into fewer bytes. */
+  /** No credential is shorter. */
   readonly #leastCredentialBytes: number;
   readonly #isPossible: boolean;
   #pattern: Pattern | undefined;
   #isKept = false;
   #misses = 0;
   #eventsUntilTrial = 0;
-  /** Of the last match. */
+  /** The text and number of the last match. */
   #text = '';
   #number: number | undefined;
 
@@ -65,12 +65,12 @@ export class TextEvents {
       options.reader.textEventOf !== undefined && this.#credentials.every((each) => PLAIN_CREDENTIAL.test(each));
   }
 
-  /** The text of the event that was matched last. */
+  /** The text of the last match. */
   get text(): string {
     return this.#text;
   }
 
-  /** Makes an event the pattern of the following ones. It was read as this value, and its bytes are forwarded unchanged. */
+  /** Makes an event the pattern for the following ones. `value` is its parsed data; its bytes were forwarded unchanged. */
   learn(event: SseEvent, value: Fields, facts: AnswerFacts): void {
     if (!this.#isPossible || this.#pattern !== undefined) return;
     if (this.#misses >= MAX_MISSES && --this.#eventsUntilTrial > 0) return;
@@ -84,18 +84,18 @@ export class TextEvents {
     this.#misses++;
   }
 
-  /** Another event is about to be parsed: only the last one is a pattern. An event that matches it leaves it as it is. */
+  /** Called before another event is parsed: only the last parsed event is a pattern. Matching events keep the pattern. */
   forget(): void {
     if (!this.#isKept) this.#pattern = undefined;
     this.#isKept = false;
   }
 
-  /** The event that was matched last is to be parsed all the same. */
+  /** Keeps the pattern although the matched event is parsed. */
   keep(): void {
     this.#isKept = true;
   }
 
-  /** Returns where the event ends that begins at this offset, if it matches the pattern; otherwise 0. */
+  /** Returns the end of the event at this offset if it matches the pattern; otherwise 0. */
   match(bytes: Buffer, start: number): number {
     const pattern = this.#pattern;
     if (pattern === undefined) return 0;
@@ -114,7 +114,7 @@ export class TextEvents {
     return at - start <= MAX_EVENT_PARTS ? at : 0;
   }
 
-  /** Reads the event that was matched last, for the meter and the reader of the dialect. */
+  /** Passes the last match to the meter and to the dialect's reader. */
   read(meter: Meter): void {
     const { event, choice } = this.#pattern as Pattern;
     this.#misses = 0;
@@ -122,13 +122,13 @@ export class TextEvents {
     meter.readText(this.#text, choice);
   }
 
-  /** The offset of the closing quote, or -1 for a string that the parser has to read. */
+  /** The offset of the closing quote, or -1 for a string that the parser must read. */
   #endOfString(bytes: Buffer, start: number, isText: boolean): number {
     let at = start;
     let codes = 0;
     let hasEscape = false;
     for (let code = bytes[at] as number; code !== QUOTE; code = bytes[++at] as number) {
-      // Control characters are not valid, and behind the end of the bytes there is no code.
+      // Control characters are invalid. Beyond the end of the bytes, the code is undefined.
       if (!(code >= 0x20)) return -1;
       codes |= code;
       if (code !== BACKSLASH) continue;
@@ -137,12 +137,12 @@ export class TextEvents {
     }
     const mayHoldCredential = at - start >= this.#leastCredentialBytes;
     if (!isText) return hasEscape || mayHoldCredential ? -1 : at;
-    // An event without text is no progress, and is counted as such.
+    // An event without text is no progress, and counts against the idle limit.
     if (at === start) return -1;
     const source = bytes.toString(codes < 0x80 ? 'latin1' : 'utf8', start, at);
     const text = hasEscape ? unescaped(source) : source;
     if (text === undefined) return -1;
-    // A credential may be written with escapes, or be the escapes themselves.
+    // A credential may be written with escapes, or look like escapes.
     if (mayHoldCredential && this.#credentials.some((each) => source.includes(each) || text.includes(each))) return -1;
     this.#text = text;
     return at;
@@ -161,7 +161,7 @@ export class TextEvents {
   }
 }
 
-/** The text of an event that reports nothing else; undefined for other events. */
+/** The text of an event that reports only text; undefined for other events. */
 function onlyTextOf(facts: AnswerFacts): { readonly text: string; readonly choice: number } | undefined {
   const { hasUsage, toolCalls, kept, isInputBilled, isWithoutOutput, progress } = facts;
   const [choice] = progress;
@@ -172,7 +172,7 @@ function onlyTextOf(facts: AnswerFacts): { readonly text: string; readonly choic
   return texts.length === 1 ? { text: texts[0] as string, choice: choice.index } : undefined;
 }
 
-/** The offset behind these bytes, or 0 if others are there. */
+/** The offset after these bytes, or 0 if they do not match. */
 function endOfLiteral(bytes: Buffer, start: number, literal: Uint8Array): number {
   const end = start + literal.length;
   if (end > bytes.length) return 0;
@@ -191,7 +191,7 @@ function unescaped(source: string): string | undefined {
   }
 }
 
-/** The parts of an event, whose text was read as `text`; undefined for an event that is written in an unusual way. */
+/** The parts of an event with the text `text`; undefined for an event in an unusual format. */
 function partsOf(
   { bytes, data = '', name }: SseEvent,
   event: TextEvent,

@@ -1,13 +1,13 @@
-/** Shares the event loop: streams that have worked for long in one turn of it go on in a later one. */
+/** Shares the event loop: after a stream has used up the time of one turn, it continues in a later one. */
 
-/** For how long all streams together may work in one turn, in milliseconds: what everything else may have to wait. */
+/** Time budget of all streams in one turn, in milliseconds: the latency that they add to all other work. */
 export const MAX_TURN_MS = 20;
 /**
- * Work on so much is done before the clock is started: that takes an immediate, which costs a paced stream more than its
- * event. It takes a millisecond.
+ * Work done before the clock is started, about one millisecond. The clock needs an immediate, which costs a paced stream more
+ * than its event.
  */
 export const UNTIMED_BYTES = 64 * 1024;
-/** An event takes as long as so many bytes of a long one, however short it is. */
+/** The fixed cost of an event, in bytes of a long event. */
 const BYTES_PER_EVENT = 256;
 
 export class Turns {
@@ -15,14 +15,14 @@ export class Turns {
   readonly #nowMs: () => number;
   readonly #waiting: (() => void)[] = [];
   #startedAtMs: number | undefined;
-  /** Since the clock was last stopped. */
+  /** Bytes since the clock was last stopped. */
   #untimedBytes = 0;
 
   constructor(nowMs = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  /** Undefined while this turn has time left for an event of so many bytes. Otherwise its stream has to wait for the promise. */
+  /** Undefined if this turn has time left for an event of this size. Otherwise the stream must wait for the promise. */
   wait(bytes: number): Promise<void> | undefined {
     if (this.hasTime(bytes)) return undefined;
     return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export class Turns {
     });
   }
 
-  /** Whether this turn has time left for an event of so many bytes. */
+  /** Whether this turn has time left for an event of this size. */
   hasTime(bytes: number): boolean {
     if (this.#startedAtMs !== undefined) return this.#nowMs() - this.#startedAtMs < MAX_TURN_MS;
     this.#untimedBytes += BYTES_PER_EVENT + bytes;
@@ -45,12 +45,12 @@ export class Turns {
       this.#untimedBytes = 0;
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      // One of them in each turn: it may need all of that.
+      // Resumes one stream per turn, because it may use all of the turn.
       this.#start();
       next();
     });
   }
 }
 
-/** Shared by all answers of this thread that are read event by event. */
+/** Shared by all responses of this thread read event by event. */
 export const TURNS = new Turns();
