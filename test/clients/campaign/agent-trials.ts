@@ -109,7 +109,7 @@ export class AgentTrial {
     const ended = await this.run(this.#agent.once(WORDS.prompt), { key: this.#site.spent });
     if (!/spend.limit/i.test(ended.output)) return `does not say what is wrong: ${failed(ended)}`;
     const requests = ended.passed.filter(({ status }) => status === 402).length;
-    return requests <= 3 ? YES : `says it after ${requests} attempts in ${ended.seconds} s`;
+    return requests <= 3 ? YES : `reported after ${requests} attempts in ${ended.seconds} s`;
   }
 
   async #translates(): Promise<string> {

@@ -68,7 +68,7 @@ function written(path: string, text: string): string {
 
 const CITY = { city: 'text' };
 
-const RETRIES_502 = { 'key refused later': 'retries a 502 by itself' } as const;
+const RETRIES_502 = { 'key refused later': 'retries a 502' } as const;
 
 export const AGENTS: readonly Agent[] = [
   {
@@ -128,7 +128,7 @@ export const AGENTS: readonly Agent[] = [
     ],
     foreignModel: 'anthropic/claude-sonnet-5',
     excused: RETRIES_502,
-    lacks: { 'structured output': 'has no option for it' },
+    lacks: { 'structured output': 'no option' },
   },
   {
     name: 'qwen',
@@ -162,8 +162,8 @@ export const AGENTS: readonly Agent[] = [
     texts: ['Please add note.txt to the chat.', 'note.txt\n```\nIt was good after that.\n```\n'],
     prepares: 'git init -q . && git add note.txt && git -c user.name=a -c user.email=a@b.example commit -qm before',
     foreignModel: 'anthropic/claude-sonnet-5',
-    excused: { ...RETRIES_502, 'spent budget': 'retries a 402 by itself' },
-    lacks: { tools: 'uses none: its edits are text', 'structured output': 'has no option for it' },
+    excused: { ...RETRIES_502, 'spent budget': 'retries a 402' },
+    lacks: { tools: 'not used: edits are text', 'structured output': 'no option' },
   },
   {
     name: 'gemini',
@@ -182,7 +182,7 @@ export const AGENTS: readonly Agent[] = [
       },
     ],
     foreignModel: 'google/gemini-3.6-flash',
-    lacks: { 'structured output': 'has no option for it' },
+    lacks: { 'structured output': 'no option' },
   },
   {
     name: 'copilot',
@@ -198,7 +198,7 @@ export const AGENTS: readonly Agent[] = [
       { tool: 'edit', args: { path, old_str: before, new_str: after } },
     ],
     foreignModel: 'anthropic/claude-sonnet-5',
-    lacks: { 'structured output': 'has no option for it' },
+    lacks: { 'structured output': 'no option' },
   },
   {
     name: 'pi',
@@ -214,7 +214,7 @@ export const AGENTS: readonly Agent[] = [
     ],
     foreignModel: 'anthropic/claude-sonnet-5',
     excused: RETRIES_502,
-    lacks: { 'structured output': 'has no option for it' },
+    lacks: { 'structured output': 'no option' },
   },
   {
     name: 'droid',
@@ -236,7 +236,7 @@ export const AGENTS: readonly Agent[] = [
     ],
     foreignModel: 'anthropic/claude-sonnet-5',
     excused: RETRIES_502,
-    lacks: { 'two turns': 'goes on with a session by its id alone', 'structured output': 'has no option for it' },
+    lacks: { 'two turns': 'continues a session only by its id', 'structured output': 'no option' },
   },
   {
     name: 'cline',
@@ -248,8 +248,8 @@ export const AGENTS: readonly Agent[] = [
     again: (prompt) => `cline ${quoted(prompt)}`,
     writes: (path, content) => call('run_commands', { commands: [`printf %s ${content} > ${path}`] }),
     lacks: {
-      'two turns': 'goes on with a task only on a terminal of its own',
-      'structured output': 'has no option for it',
+      'two turns': 'continues a task only on a terminal',
+      'structured output': 'no option',
     },
   },
   {
@@ -268,6 +268,6 @@ export const AGENTS: readonly Agent[] = [
     once: (prompt, ahead = '') => `${ahead}cn --auto -p ${quoted(prompt)}`,
     again: (prompt) => `cn --auto --resume -p ${quoted(prompt)}`,
     writes: (path, content) => call('Bash', { command: `printf %s ${content} > ${path}` }),
-    lacks: { 'structured output': 'has no option for it' },
+    lacks: { 'structured output': 'no option' },
   },
 ];

@@ -1,4 +1,4 @@
-/** What the campaign asks of every client, and what it found: the table in docs/clients.md is printed from it. */
+/** The features that the campaign tries with every client, and the results: docs/clients.md has a table of them. */
 
 export const FEATURES = ['plain', 'stream', 'tools', 'two turns', 'structured output', 'errors', 'translated'] as const;
 export type Feature = (typeof FEATURES)[number];

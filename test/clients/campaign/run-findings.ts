@@ -1,4 +1,4 @@
-/** What the campaign of clients found of agents by `inf-gw run`: a table in docs/clients.md is printed from it. */
+/** The results of agents under `inf-gw run`: docs/clients.md has a table of them. */
 
 export const SCENARIOS = [
   'own dialect',

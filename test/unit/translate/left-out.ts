@@ -1,7 +1,4 @@
-/**
- * What translations leave out of requests by intent: the table in docs/clients.md is printed from here, and every row is
- * proved by requests.
- */
+/** Request fields that translations leave out by intent. The tables in docs/clients.md are generated from them; requests test every row. */
 import type { Fields } from '../../../src/dialects/dialect.ts';
 
 /** The clients whose requests are translated, and the dialects of hosts that they are translated for. */
@@ -65,16 +62,16 @@ const SAFETY = { safety_identifier: 's' };
 const BLOCKS = assistant({ thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 'y' }] });
 const config = (fields: Fields) => ({ generationConfig: fields });
 
-const TENDENCY = 'a tendency, to which no answer can be held';
-const NOTE = 'a note for the records of another host';
-const SEES_ALL = 'the host sees as much of an image as it can';
-const CACHE_HINT = 'a hint for another cache';
-const LOADING = 'how a tool is loaded, and not what it does';
-const UNNAMED_THINKING = 'past thinking that no host of chat has named, which says nothing to another model';
-const ASKER = 'who asks, for the records of another host';
-const BESIDE_THINKING = 'beside thinking, where the host refuses the pair';
-const LOW_BESIDE_THINKING = 'beside thinking, where the host refuses the pair, below 0.95';
-const OWN_TOOL = "a tool of the client's own host, unless the request forces it";
+const TENDENCY = 'best-effort sampling or style hint';
+const NOTE = 'note for the records of another host';
+const SEES_ALL = 'image resolution';
+const CACHE_HINT = 'cache hint';
+const LOADING = 'how a tool is loaded';
+const UNNAMED_THINKING = 'past thinking of another host';
+const ASKER = 'end user, for the records of another host';
+const BESIDE_THINKING = 'with thinking, if the host refuses the combination';
+const LOW_BESIDE_THINKING = 'with thinking and below 0.95';
+const OWN_TOOL = "tool of the client's own host, unless the request forces it";
 
 function row(name: string, what: string, by: LeftOut['by'], more: Pick<LeftOut, 'with' | 'ignoreTools'> = {}): LeftOut {
   return { name, what, by, ...more };
@@ -94,21 +91,21 @@ export const LEFT_OUT: readonly LeftOut[] = [
     },
   }),
   row('input.detail', SEES_ALL, { responses: part('input_image', { image_url: PNG, detail: 'low' }) }),
-  row('input.detail', 'of files, their rendering', {
+  row('input.detail', 'rendering of files', {
     responses: part('input_file', { file_data: PDF, detail: 'low' }),
   }),
-  row('messages.name', '`name` of messages, which tells speakers apart', {
+  row('messages.name', 'name of the speaker', {
     chat: { messages: [{ ...HI, name: 'n' }] },
   }),
   row(
     'messages.<name>',
-    'a field that no message has, such as `provider_specific_fields`; `messages.*` if its name is odd, or the ninth of them',
+    'unknown field, such as `provider_specific_fields`; `messages.*` for odd names and from the ninth on',
     {
       chat: assistant({ provider_specific_fields: { a: 1 } }),
       messages: assistant({ provider_specific_fields: { a: 1 } }),
     },
   ),
-  row('messages.tool_calls.<name>', 'a field that no call has, such as `extra_content`', {
+  row('messages.tool_calls.<name>', 'unknown field, such as `extra_content`', {
     chat: {
       messages: [
         HI,
@@ -123,22 +120,22 @@ export const LEFT_OUT: readonly LeftOut[] = [
       ],
     },
   }),
-  row('input.<name>', 'a field that no message of `input` has, such as `phase`', {
+  row('input.<name>', 'unknown field, such as `phase`', {
     responses: { input: [HI, { role: 'assistant', content: 'A', phase: 'commentary' }, HI] },
   }),
-  row('reasoning_content', 'past thinking that no host has signed', { chat: assistant({ reasoning_content: 'Hm.' }) }),
-  row('input.reasoning', 'past thinking that this host has not signed', {
+  row('reasoning_content', 'unsigned past thinking', { chat: assistant({ reasoning_content: 'Hm.' }) }),
+  row('input.reasoning', 'past thinking of another host', {
     responses: { input: [HI, FOREIGN, SAID, HI] },
   }),
   row('messages.thinking', UNNAMED_THINKING, { messages: past({ type: 'thinking', thinking: 'x', signature: 'y' }) }),
   row('messages.redacted_thinking', UNNAMED_THINKING, { messages: past({ type: 'redacted_thinking', data: 'z' }) }),
-  row('thinking', 'that it is disabled: few hosts can be told', { messages: { thinking: { type: 'disabled' } } }),
-  row('reasoning_effort', 'that none is wished, of a model that cannot help it', {
+  row('thinking', '`disabled`', { messages: { thinking: { type: 'disabled' } } }),
+  row('reasoning_effort', '`none`', {
     chat: { reasoning_effort: 'none' },
   }),
   row(
     'output_config.effort',
-    'an effort beside that',
+    'effort, with thinking disabled',
     { messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } } },
     { with: ['thinking'] },
   ),
@@ -151,25 +148,25 @@ export const LEFT_OUT: readonly LeftOut[] = [
     responses: { top_p: 0.5, reasoning: { effort: 'low' } },
   }),
   row('top_k', BESIDE_THINKING, { chat: { ...THINKING, top_k: 5 } }),
-  row('reasoning.summary', 'where the model is not asked to think, or the host has none', {
+  row('reasoning.summary', 'without thinking, or if the host has no summaries', {
     responses: { reasoning: { summary: 'auto' } },
   }),
-  row('reasoning.context', 'which past thinking is read', { responses: { reasoning: { context: 'all' } } }),
-  row('reasoning.generate_summary', 'an old name of `reasoning.summary`', {
+  row('reasoning.context', 'selects past thinking to read', { responses: { reasoning: { context: 'all' } } }),
+  row('reasoning.generate_summary', 'old name of `reasoning.summary`', {
     responses: { reasoning: { generate_summary: 'auto' } },
   }),
-  row('cache_control', 'a mark of what to cache, where the host caches unasked', {
+  row('cache_control', 'cache mark, for hosts that cache automatically', {
     chat: { messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }] },
     messages: {
       messages: [{ ...HI, content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] }],
     },
   }),
-  row('input.prompt_cache_breakpoint', 'hosts of chat cache unasked', {
+  row('input.prompt_cache_breakpoint', 'cache mark, for hosts that cache automatically', {
     responses: part('input_text', { text: 'Hi', prompt_cache_breakpoint: { mode: 'explicit' } }),
   }),
   row(
     'input.prompt_cache_breakpoint.ttl',
-    'how long it is kept',
+    'cache hint',
     {
       responses: part('input_text', {
         text: 'Hi',
@@ -185,7 +182,7 @@ export const LEFT_OUT: readonly LeftOut[] = [
   }),
   row(
     'prompt_cache_options.ttl',
-    'a hint for another cache; hosts of chat know `30m`',
+    'cache hint; chat hosts take `30m`',
     { responses: { prompt_cache_options: { ttl: '1h' } } },
     { with: ['prompt_cache_options'] },
   ),
@@ -195,20 +192,20 @@ export const LEFT_OUT: readonly LeftOut[] = [
     { responses: { prompt_cache_options: { ttl: '1h' } } },
     { with: ['prompt_cache_options.ttl'] },
   ),
-  row('anthropic_beta', 'betas, which only hosts of messages have', {
+  row('anthropic_beta', 'beta features of messages hosts', {
     messages: { anthropic_beta: ['a-beta-2026-01-01'] },
   }),
   row('context_management', 'the whole conversation is sent', {
     messages: { context_management: { edits: [] } },
     responses: { context_management: [{ type: 'compaction' }] },
   }),
-  row('include', 'more of the answer, but for `message.output_text.logprobs`', {
+  row('include', 'additional output, except `message.output_text.logprobs`', {
     responses: { include: ['reasoning.encrypted_content'] },
   }),
   row('stream_options.include_obfuscation', 'padding of events', {
     responses: { stream: true, stream_options: { include_obfuscation: true } },
   }),
-  row('max_tool_calls', 'of tools that no host runs here', { responses: { max_tool_calls: 3 } }),
+  row('max_tool_calls', "limit for tools of the client's own host", { responses: { max_tool_calls: 3 } }),
   row('input.annotations', 'sources of a past answer', {
     responses: {
       input: [
@@ -233,21 +230,21 @@ export const LEFT_OUT: readonly LeftOut[] = [
   }),
   row('tools.eager_input_streaming', LOADING, { messages: { tools: [{ ...TOOL, eager_input_streaming: true }] } }),
   row('tools.async', LOADING, { responses: tool({ async: true }) }),
-  row('tools.output_schema', 'what a tool puts out', { responses: tool({ output_schema: {} }) }),
-  row('tools.allowed_callers', 'who calls it: the model', { responses: tool({ allowed_callers: ['direct'] }) }),
+  row('tools.output_schema', 'output schema of a tool', { responses: tool({ output_schema: {} }) }),
+  row('tools.allowed_callers', 'caller of a tool', { responses: tool({ allowed_callers: ['direct'] }) }),
   row('web_search', OWN_TOOL, { messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] } }),
   row('tool_search', OWN_TOOL, { messages: { tools: [{ type: 'tool_search_tool_bm25', name: 's' }] } }),
   hosted('web_search', OWN_TOOL, ['web_search', 'web_search_preview_2025_03_11']),
   hosted('tool_search', OWN_TOOL, ['tool_search']),
   row(
     '<tool>',
-    "a tool that the provider's `ignore_tools` names, unless the request forces it; 400 otherwise",
+    "tool in the provider's `ignore_tools`, unless the request forces it; otherwise 400",
     { messages: { tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }] } },
     { ignoreTools: ['web_fetch'] },
   ),
   hosted(
     '<tool>',
-    "a tool that the provider's `ignore_tools` names, unless the request forces it; 400 otherwise",
+    "tool in the provider's `ignore_tools`, unless the request forces it; otherwise 400",
     ['mcp'],
     ['file_search', 'mcp'],
   ),
@@ -266,40 +263,40 @@ export const LEFT_OUT: readonly LeftOut[] = [
     },
     { with: ['tools.web_search'] },
   ),
-  row('parallel_tool_calls', 'that calls come one by one', {
+  row('parallel_tool_calls', '`false`: one call at a time', {
     chat: { ...FUNCTIONS.chat, parallel_tool_calls: false },
     messages: { ...FUNCTIONS.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
     responses: { ...FUNCTIONS.responses, parallel_tool_calls: false },
   }),
-  row('tools.strict', 'that arguments follow the schema of their tool to the letter', STRICT),
+  row('tools.strict', 'arguments follow the schema exactly', STRICT),
   row('user', ASKER, USERS),
   row('safety_identifier', ASKER, { chat: SAFETY, responses: SAFETY }),
-  row('messages.thinking_blocks', 'past thinking that this host has not signed', { chat: BLOCKS }),
-  row('safetySettings', "filters of Google's", { gemini: { safetySettings: [{ category: 'a' }] } }),
-  row('labels', "a note for Google's bill", { gemini: { labels: { a: 'b' } } }),
+  row('messages.thinking_blocks', 'past thinking of another host', { chat: BLOCKS }),
+  row('safetySettings', "Google's filters", { gemini: { safetySettings: [{ category: 'a' }] } }),
+  row('labels', "note for Google's bill", { gemini: { labels: { a: 'b' } } }),
   row('generationConfig.seed', TENDENCY, { gemini: config({ seed: 1 }) }),
   row('generationConfig.presencePenalty', TENDENCY, { gemini: config({ presencePenalty: 0.5 }) }),
   row('generationConfig.frequencyPenalty', TENDENCY, { gemini: config({ frequencyPenalty: 0.5 }) }),
   row('generationConfig.mediaResolution', SEES_ALL, { gemini: config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }) }),
-  row('generationConfig.topK', 'a bound that few hosts know', { gemini: config({ topK: 5 }) }),
+  row('generationConfig.topK', 'sampling bound', { gemini: config({ topK: 5 }) }),
   row('generationConfig.temperature', BESIDE_THINKING, {
     gemini: config({ temperature: 0.2, thinkingConfig: { thinkingBudget: 8_192 } }),
   }),
   row('generationConfig.topP', LOW_BESIDE_THINKING, {
     gemini: config({ topP: 0.5, thinkingConfig: { thinkingBudget: 8_192 } }),
   }),
-  row('generationConfig.thinkingConfig', 'that none is wished: few hosts can be told', {
+  row('generationConfig.thinkingConfig', 'no thinking', {
     gemini: config({ thinkingConfig: { thinkingBudget: 0 } }),
   }),
-  row('contents.parts.thought', 'past thinking, which says nothing to another model', {
+  row('contents.parts.thought', 'past thinking of another host', {
     gemini: answered({ text: 'x', thought: true }),
   }),
-  row('contents.parts.thoughtSignature', "Google's signature of it", {
+  row('contents.parts.thoughtSignature', 'past thinking of another host', {
     gemini: answered({ text: 'A', thoughtSignature: 'c2ln' }),
   }),
   row(
     'tools.<tool>',
-    "a tool that the provider's `ignore_tools` names; 400 otherwise",
+    "tool in the provider's `ignore_tools`; otherwise 400",
     { gemini: { tools: [{ googleSearch: {} }] } },
     { ignoreTools: ['google_search'] },
   ),
