@@ -1,15 +1,15 @@
-/** How much keys are doing on all gateways together. */
+/** The activity of keys on all gateways together. */
 import { endedSince } from '../budgets.ts';
 
 /**
- * Not `now_us()`: the role of a gateway may not call it. In a SELECT of its own, it is computed once
- * and not for each row, and an index can be searched by it.
+ * Not `now_us()`: the role of a gateway may not call it. As a subquery it is evaluated once instead of for each row, and
+ * can be used for an index search.
  */
 export const NOW_US = '(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
 const SINCE_MS = `(${NOW_US} - 60000000) / 1000`;
 
-/** The windows of the last minute, of requests that have ended and of those in flight. `of` chooses among keys. */
+/** The windows of the last minute, from ended requests and requests in flight. `of` is a condition on keys. */
 const activity = (
   of: string,
 ) => `SELECT key_id, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens, sum(open)::bigint AS open

@@ -1,11 +1,11 @@
-/** The tables of alerts in a database. What writes is a function there, since a gateway's role may call no more. */
+/** The tables of alerts in PostgreSQL. Writes are functions, because a gateway's role may only call functions and read. */
 import { AlertBook, claimedOf, STATES_AFTER } from '../alert-book.ts';
 import type { ClaimedAlert, DeliveryResult, MarkChange, MarkOutcome, OutgoingAlert } from '../alerts.ts';
 import { type Operation, rows } from '../operation.ts';
 import { DIALECT } from './dialect.ts';
 
 const CHANGE = 'SELECT inf_gw.change_alert($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS outcome';
-/** Most often there is nothing, and then the function is not called. */
+/** Usually no delivery is due; the EXISTS check skips the function. */
 const CLAIM = `SELECT c.* FROM inf_gw.claim_alert($1, $2, $3) c WHERE EXISTS (SELECT FROM inf_gw.alert_outbox
   WHERE target = $1 AND state = 'pending' AND due_at_ms <= extract(epoch FROM clock_timestamp()) * 1000)`;
 

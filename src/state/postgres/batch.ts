@@ -1,4 +1,4 @@
-/** What gateways send with an entry of the log as the database takes it: arrays, one for each column. */
+/** Encodes a gateway's addition to the log as the arguments of the database functions: one array per column. */
 import { type Column, type FieldType, Layout, type Value } from '../../core/layout.ts';
 import type { Nanos } from '../../core/money.ts';
 import type { Settlement } from '../../core/settlement.ts';
@@ -16,7 +16,7 @@ export function typed(columns: readonly Column[], prefix: string, suffix = ''): 
   return columns.map(({ name, type }) => `${prefix}${name} ${SQL_TYPES[type]}${suffix}`).join(', ');
 }
 
-/** The same, each of them an array. */
+/** The same parameters as arrays. */
 export function arraysOf(columns: readonly Column[], prefix: string): string {
   return typed(columns, prefix, '[]');
 }
@@ -24,8 +24,8 @@ export function arraysOf(columns: readonly Column[], prefix: string): string {
 const ESCAPED = /[\\"]/g;
 
 /**
- * Records as one array for each column, as the database reads it. pg would escape and quote numbers as well, which takes
- * four times as long (4 instead of 1 µs of CPU for a request with its hold and its end, Node 26).
+ * Encodes records as one PostgreSQL array literal per column. pg would escape and quote numbers as well, which takes four
+ * times as long (4 instead of 1 µs of CPU for a request with its hold and its end, Node 26).
  */
 export function arraysFor<T>(layout: Layout<T>, records: readonly T[]): string[] {
   const rows = records.map((record) => layout.values(record));
@@ -37,7 +37,7 @@ function elementOf(value: Value): string {
   return typeof value === 'string' ? `"${value.replace(ESCAPED, '\\$&')}"` : String(value);
 }
 
-/** A request in flight, as its hold is stored. */
+/** A request in flight, with the fields of its stored hold. */
 export interface DecidedHold {
   readonly requestId: string;
   readonly keyId: string;
@@ -69,7 +69,7 @@ export const DECIDED_HOLD = new Layout<DecidedHold>({
   user: HELD_FOR,
 });
 
-/** What a request holds after it has grown. */
+/** A hold after it has grown. */
 export type GrownHold = Pick<DecidedHold, 'requestId' | 'outputTokens' | 'reservedTokens' | 'holdNanos'>;
 
 export const GROWN_HOLD = new Layout<GrownHold>({
@@ -79,7 +79,7 @@ export const GROWN_HOLD = new Layout<GrownHold>({
   holdNanos: 'nanos',
 });
 
-/** Listings of a key at one moment. */
+/** Listings of a key at one point in time. */
 export interface Listed {
   readonly keyId: string;
   readonly atUs: bigint;
@@ -88,7 +88,7 @@ export interface Listed {
 
 export const LISTED = new Layout<Listed>({ keyId: 'text', atUs: 'nanos', listings: 'number' });
 
-/** The columns of what was decided, as `append` names them. */
+/** The columns of decisions, with the prefixes that `append` uses. */
 export const BATCH_COLUMNS: readonly Column[] = [
   ...prefixed(DECIDED_HOLD.columns, 'h_'),
   ...prefixed(GROWN_HOLD.columns, 'g_'),
@@ -99,10 +99,10 @@ function prefixed(columns: readonly Column[], prefix: string): Column[] {
   return columns.map(({ name, type }) => ({ name: prefix + name, type }));
 }
 
-/** What was decided on an entry and is to be written. */
+/** The decisions on an entry, to be written to the tables. */
 export interface Decided {
   readonly seq: bigint;
-  /** How it was decided, one sign for each question; and a sum over the state after it. */
+  /** The decisions, one character per command; and a checksum of the state after the entry. */
   readonly decided: string;
   readonly digest: string;
   readonly holds: readonly DecidedHold[];
@@ -110,21 +110,21 @@ export interface Decided {
   readonly listings: readonly Listed[];
 }
 
-/** What a gateway adds to the log. */
+/** A gateway's addition to the log. */
 export interface Addition {
-  /** JSON; undefined where it asks for nothing. */
+  /** Commands as JSON; undefined without any. */
   readonly commands: string | undefined;
-  /** Whether there is something to decide by the clock, and whether decisions will have to be written. */
+  /** Whether the addition needs decisions by the clock, and whether those decisions must be written. */
   readonly decides: boolean;
   readonly writes: boolean;
-  /** How it has decided on entries of others, as JSON: what is not known to be recorded. */
+  /** This gateway's decisions on entries of other gateways, as JSON, where they may not be recorded yet. */
   readonly recorded: string | null;
-  /** The keys whose facts are wanted. */
+  /** Keys whose facts the gateway requests. */
   readonly keyIds: readonly string[];
-  /** What it has decided on its last entry; undefined if that is written. */
+  /** The decisions on its last entry; undefined if they are written. */
   readonly decided: Decided | undefined;
   readonly freed: readonly string[];
-  /** Admissions that were never answered. */
+  /** Admissions without an answer, which are revoked. */
   readonly givenBack: readonly string[];
   readonly settlements: readonly Settlement[];
 }
@@ -141,12 +141,12 @@ export const NOTHING_ADDED: Addition = {
   settlements: [],
 };
 
-/** Whether somebody waits until it is on the disk. */
+/** Whether a client waits until the addition is durable. */
 export function isAwaited({ settlements, writes }: Addition): boolean {
   return settlements.length > 0 || writes;
 }
 
-/** The arguments of `append` after the node's and its place in the log, in their order. */
+/** The arguments of `append` after the node and its log position, in order. */
 export function argumentsOf({
   commands,
   decides,
@@ -171,7 +171,7 @@ export function argumentsOf({
   ];
 }
 
-/** Number, decisions and digest, and the columns of what is to be written. */
+/** The sequence number, decisions and digest, then the columns to write. */
 export function decidedArguments({ seq, decided, digest, holds, grown, listings }: Decided): unknown[] {
   return [
     seq,
@@ -185,7 +185,7 @@ export function decidedArguments({ seq, decided, digest, holds, grown, listings 
 
 const NOTHING_DECIDED: unknown[] = [null, null, null, ...BATCH_COLUMNS.map(() => [])];
 
-/** How many arguments those are. */
+/** Number of arguments for decisions. */
 export const DECIDED_ARGUMENTS = NOTHING_DECIDED.length;
-/** How many arguments `append` has, with the five of the node and its place. */
+/** Number of arguments of `append`, including five for the node and its position. */
 export const ARGUMENTS = 12 + DECIDED_ARGUMENTS + SETTLEMENT.columns.length;

@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL: bounded in time, never mended behind the back of who uses them, and safe on their way. */
+/** Connections to PostgreSQL: with timeouts, without automatic reconnects, and authenticated in both directions. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,14 +6,14 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import pg from 'pg';
 import { mustProveItself, type ServerAddress } from '../../core/postgres-address.ts';
 
-/** How long signing in may take. */
+/** Timeout of the connection setup, including the login. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** An idle connection is probed after this time, and every second from then on. */
+/** An idle connection is probed after this time, and then every second. */
 const KEEP_ALIVE_MS = 5_000;
-/** How long the goodbye of `disconnect` may take. */
+/** Timeout of an orderly disconnect. */
 const GOODBYE_MS = 1_000;
 
-/** The database did not answer in time, and the connection was closed for it. */
+/** The database did not answer in time, so the connection was closed. */
 export class SilentDatabaseError extends Error {
   override name = 'SilentDatabaseError';
   readonly timeoutMs: number;
@@ -24,27 +24,26 @@ export class SilentDatabaseError extends Error {
   }
 }
 
-/** The server asks for a password, and the address has none. */
+/** The server requests a password, and the address contains none. */
 export class NoPasswordError extends Error {
   override name = 'NoPasswordError';
 }
 
-/** The file of `sslrootcert` cannot be used. The message says why. */
+/** The file of `sslrootcert` is unusable. The message contains the reason. */
 export class AuthorityError extends Error {
   override name = 'AuthorityError';
 }
 
 /**
- * The server does not prove that it knows the password, and no certificate tells who it is. The message says what it did
- * instead.
+ * The server neither proved that it knows the password nor has a verified certificate. The message describes its request.
  */
 export class UnprovenServerError extends Error {
   override name = 'UnprovenServerError';
 }
 
 /**
- * Opens a connection. Rejects within seconds, with an error that `faults.ts` explains. A connection
- * that is lost stays lost: its queries reject, and it emits `end`.
+ * Opens a connection. Rejects within seconds, with an error that `faults.ts` explains. A lost connection is not reopened:
+ * its queries reject, and it emits `end`.
  */
 export async function connect(address: ServerAddress, applicationName: string): Promise<pg.Client> {
   const { host, port, user, password, database } = address;
@@ -54,7 +53,7 @@ export async function connect(address: ServerAddress, applicationName: string): 
     port,
     user,
     database,
-    // A function, because pg looks for what is missing in other places, and warns of that.
+    // A function, because pg would search other sources for a missing password and print a warning.
     password: () => {
       if (unproven !== undefined) throw unproven;
       if (password === undefined) throw new NoPasswordError('the server asks for a password');
@@ -63,12 +62,12 @@ export async function connect(address: ServerAddress, applicationName: string): 
     ssl: tlsOptions(address),
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // Queries are sent at once, and answered in their order.
+    // Sends queries immediately. The server answers them in order.
     pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
-  // Whatever happens to an idle connection, the next query on it will tell.
+  // The next query on the connection reports the error.
   client.on('error', () => {});
   if (mustProveItself(address)) {
     requireProof(client, (error) => {
@@ -85,22 +84,23 @@ export async function connect(address: ServerAddress, applicationName: string): 
   }
 }
 
-/** Whether pg has stumbled over what a server says of SCRAM: a proof that is wrong, or words out of turn. */
+/** Whether the error is pg's reaction to invalid SCRAM messages: a wrong proof, or messages out of order. */
 function isOfSigningIn(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && error.message.startsWith('SASL'));
 }
 
 /**
- * Lets a server prove itself by SCRAM only, in which neither side says the password. Anybody can ask for it in clear, or
- * for its MD5, or let everybody in. A Unix socket may let its user in without any: the system tells who that is.
+ * Accepts only SCRAM, in which the server proves that it knows the password and the password is never sent. An impostor
+ * could request it in clear text or as MD5, or skip authentication. A Unix socket may omit authentication: the system
+ * identifies its user.
  */
 function requireProof(client: pg.Client, refuse: (error: UnprovenServerError) => void): void {
   let isProven = client.host.startsWith('/');
   const refusing = (what: string) => () => refuse(new UnprovenServerError(`the server asks for ${what}`));
-  // Before pg's own listeners, which ask for the password.
+  // Registered before pg's own listeners, which request the password.
   client.connection.on('authenticationCleartextPassword', refusing('the password in clear'));
   client.connection.on('authenticationMD5Password', refusing('an MD5 of the password'));
-  // pg checks the proof, and ends the connection if it is wrong.
+  // pg verifies the proof, and closes the connection if it is wrong.
   client.connection.on('authenticationSASLFinal', () => {
     isProven = true;
   });
@@ -110,9 +110,8 @@ function requireProof(client: pg.Client, refuse: (error: UnprovenServerError) =>
 }
 
 /**
- * Runs a query. Where the answer takes longer, rejects with a
- * SilentDatabaseError and closes the connection: it cannot be known whether the query has been, or
- * will be, carried out. Only this notices a link that has gone silent during a query.
+ * Runs a query. After the timeout it rejects with a SilentDatabaseError and closes the connection, because the query may
+ * still run or have run. This is the only way to detect a link that went silent during a query.
  */
 export async function query<Row extends pg.QueryResultRow>(
   client: pg.Client,
@@ -122,7 +121,7 @@ export async function query<Row extends pg.QueryResultRow>(
   return answered(client, timeoutMs, () => client.query<Row>(request));
 }
 
-/** The same for an answer that is taken row by row, and never in memory as a whole. */
+/** Like `query`, but passes rows one by one instead of collecting them in memory. */
 export async function queryRows<Row extends pg.QueryResultRow>(
   client: pg.Client,
   request: pg.QueryConfig,
@@ -151,7 +150,7 @@ async function answered<T>(client: pg.Client, timeoutMs: number, ask: () => Prom
   const giveUp = () => {
     if (!isOver) sever(client, new SilentDatabaseError(timeoutMs));
   };
-  // After a stall of this process the answer may be here, but unread: it is read before an immediate runs.
+  // After a stall of this process the answer may have arrived unread; it is read before an immediate runs.
   const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
   try {
     return await ask();
@@ -161,7 +160,7 @@ async function answered<T>(client: pg.Client, timeoutMs: number, ask: () => Prom
   }
 }
 
-/** Ends a connection, in a second even on a link that has gone silent. */
+/** Closes a connection in order, or after a second by force, for instance if the link is silent. */
 export async function disconnect(client: pg.Client): Promise<void> {
   const timer = setTimeout(() => sever(client), GOODBYE_MS);
   try {
@@ -171,7 +170,7 @@ export async function disconnect(client: pg.Client): Promise<void> {
   }
 }
 
-/** Closes a connection at once. Queries on it reject with the error, or one of pg's own. */
+/** Closes a connection immediately. Queries on it reject with the error, or with one of pg's own. */
 export function sever(client: pg.Client, error?: Error): void {
   client.connection.stream.destroy(error);
 }
@@ -183,7 +182,7 @@ function tlsOptions({ tls }: ServerAddress): TlsOptions | false {
     case 'unverified':
       return { rejectUnauthorized: false };
     case 'verified':
-      // Not left to a default, which a variable of the environment can turn off.
+      // Explicit, because an environment variable can disable the default.
       return { rejectUnauthorized: true, ...(tls.authority !== undefined && { ca: readAuthority(tls.authority) }) };
   }
 }
@@ -191,7 +190,7 @@ function tlsOptions({ tls }: ServerAddress): TlsOptions | false {
 function readAuthority(path: string): string {
   try {
     const certificates = readFileSync(path, 'utf8');
-    // TLS would ignore a file without certificates.
+    // Throws for a file without certificates, which TLS would ignore.
     new X509Certificate(certificates);
     return certificates;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The connection of commands and dashboard to the database: one query at a time, and transactions. */
+/** The connection of the CLI and the TUI to the database: one query at a time, and transactions. */
 
 import pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
@@ -11,18 +11,18 @@ import { openServer } from './server.ts';
 
 /** A search through a long journal takes seconds. */
 const ANSWER_MS = 60_000;
-/** How long a command waits for a lock before it fails. */
+/** Maximum time a command waits for a lock. */
 const LOCK_WAIT_MS = 5_000;
 /**
- * How long the server waits for the next statement of a transaction. A command that stops halfway,
- * or a laptop that goes to sleep, would otherwise keep the lock of all gateways.
+ * Maximum time the server waits for the next statement of a transaction. Otherwise a stopped command, or a laptop that
+ * goes to sleep, would hold the lock of all gateways.
  */
 const STATEMENT_WAIT_MS = 5_000;
 
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${LOCK_WAIT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_WAIT_MS}`;
 
-/** Every integer is read as a bigint: `int8`, and `numeric`, which is what sums of them are. */
+/** Parses every integer as a bigint: `int8`, and `numeric`, which is the type of their sums. */
 export const INTEGERS: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 || type === pg.types.builtins.NUMERIC
@@ -32,21 +32,21 @@ export const INTEGERS: pg.CustomTypesConfig = {
 
 export type Values = readonly (string | number | bigint | null | readonly (string | bigint | null)[])[];
 
-/** Runs a statement, and returns its rows. */
+/** Runs a statement and returns its rows. */
 export type Run = (text: string, values?: Values) => Promise<Row[]>;
 
 export class Database {
   readonly #address: PostgresAddress;
-  /** Undefined after the connection was lost: the next query opens another. */
+  /** Undefined after a connection loss; the next query reconnects. */
   #client: pg.Client | undefined;
-  /** The end of what was last begun. Two transactions must not mix on the one connection. */
+  /** The end of the last started work. Transactions must not overlap on the single connection. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(address: PostgresAddress) {
     this.#address = address;
   }
 
-  /** Connects, and makes or updates the tables. `created`: there were none. Throws a UserError. */
+  /** Connects, and creates or migrates the tables. `created`: whether they are new. Throws a UserError. */
   static async open(address: PostgresAddress): Promise<{ database: Database; created: boolean }> {
     const database = new Database(address);
     try {
@@ -57,10 +57,10 @@ export class Database {
     }
   }
 
-  /** Runs a statement, alone. */
+  /** Runs a statement outside a transaction. */
   readonly run: Run = (text, values) => this.#inTurn((client) => send(client, text, values));
 
-  /** Runs `work` in one transaction, which is rolled back if `work` throws. */
+  /** Runs `work` in one transaction, and rolls back if `work` throws. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     return this.#inTurn(async (client) => {
       await send(client, BEGIN);
@@ -69,19 +69,19 @@ export class Database {
         await send(client, 'COMMIT');
         return result;
       } catch (error) {
-        // If the connection is gone, so is the transaction.
+        // If the connection is lost, the server rolls back.
         await send(client, 'ROLLBACK').catch(() => {});
         throw error;
       }
     });
   }
 
-  /** Others may come between the statements of an operation, but not into its transactions. */
+  /** Runs an operation. Other work may run between its statements, but not within its transactions. */
   carryOut<T>(operation: Operation<T>): Promise<T> {
     return this.#carryOut(operation, this.run);
   }
 
-  /** An error of the database as a UserError. Any other error is returned unchanged. */
+  /** Converts an error of the database to a UserError. Returns other errors unchanged. */
   explained(error: unknown): unknown {
     return explained(error, this.#address);
   }

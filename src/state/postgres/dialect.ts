@@ -1,4 +1,4 @@
-/** What PostgreSQL writes differently from SQLite in the operator's book. */
+/** The PostgreSQL dialect of the operator's book. */
 import type { Dialect } from '../operation.ts';
 
 const ADMITTED = "to_timestamp(admitted_at_ms / 1000) AT TIME ZONE 'UTC'";

@@ -1,4 +1,4 @@
-/** Looks at a database without changing anything: its version, its tables, and what the user may do. */
+/** Examines a database, read-only: its version, its tables, and the privileges of the user. */
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import { disconnect, query } from './connect.ts';
 import { explained } from './faults.ts';
@@ -8,17 +8,23 @@ import { MIGRATIONS } from './schema.ts';
 import { openServer } from './server.ts';
 
 export interface DatabaseFacts {
-  /** The version of PostgreSQL. */
+  /** PostgreSQL's version. */
   readonly server: string;
-  /** The version of the tables; 0 if there are none. */
+  /** The schema version; 0 without tables. */
   readonly version: number;
-  /** The one that this program makes. */
+  /** The schema version of this program. */
   readonly newest: number;
-  /** Whether the user may do what is next: make the tables, update them, or run a gateway on them. */
+  /** Whether the user has the privilege for the next step: create the tables, migrate them, or run a gateway on them. */
   readonly isAllowed: boolean;
-  /** For how long requests are kept in the journal, whatever a gateway of this user is told: null for ever, 0 for not at all. */
+  /**
+   * Minimum retention of the journal in the database, which a gateway with this role cannot shorten: null for unlimited, 0
+   * without a minimum.
+   */
   readonly keptMs: number | null;
-  /** What a crash of the server may lose of what clients were promised: a standby that takes over lacks the end, or the disk itself. */
+  /**
+   * A server crash may lose acknowledged commits: `standby` if an asynchronous standby may take over, `disk` if commits
+   * are not synced.
+   */
   readonly mayLose: 'standby' | 'disk' | undefined;
 }
 
@@ -36,7 +42,10 @@ const KEPT = `SELECT CASE WHEN pg_has_role(current_user, nspowner, 'MEMBER') THE
     ELSE (SELECT journal_ms FROM inf_gw.retention) END AS kept_ms
   FROM pg_namespace WHERE nspname = 'inf_gw'`;
 
-/** Whoever may not read how a standby is doing still sees that there is one. A subscriber of rows is none, nor is a backup. */
+/**
+ * Without the privilege to read replication details, the query still shows that a standby exists. Logical subscribers and
+ * base backups are not standbys.
+ */
 const MAY_LOSE = `SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'disk'
     WHEN 'local' IN (current_setting('synchronous_commit'), coalesce(nullif(current_setting('synchronous_standby_names'), ''), 'local'))
       AND EXISTS (SELECT FROM pg_stat_replication r WHERE coalesce(r.state, '') <> 'backup'

@@ -1,4 +1,4 @@
-/** Which errors of a PostgreSQL database are not this program's, and what the operator can do about each. */
+/** Classifies errors of PostgreSQL and of the network, with the next step for the operator. */
 
 import { formatAddress } from '../../core/address.ts';
 import { UserError } from '../../core/errors.ts';
@@ -8,19 +8,19 @@ import { program } from '../../core/program.ts';
 import type { StorageFault } from '../storage-fault.ts';
 import { AuthorityError, NoPasswordError, SilentDatabaseError, UnprovenServerError } from './connect.ts';
 
-/** A server that the program can reach, but not use. Found when a connection is opened. */
+/** The server is reachable but unusable. Detected when a connection is opened. */
 export class UnusableServerError extends Error {
   override name = 'UnusableServerError';
   readonly advice: string;
 
-  /** The message says what is wrong, and the advice what to do. */
+  /** `message`: the problem. `advice`: the next step. */
   constructor(message: string, advice: string) {
     super(message);
     this.advice = advice;
   }
 }
 
-/** None of the servers of an address can be used. */
+/** All servers of an address are unusable. */
 export class NoPrimaryError extends Error {
   override name = 'NoPrimaryError';
   readonly attempts: readonly (readonly [server: ServerAddress, error: unknown])[];
@@ -40,7 +40,7 @@ interface Trouble {
   readonly kind: StorageFault['kind'];
 }
 
-/** `advice`: a function where it names a command. */
+/** `advice` is a function if it contains a command. */
 type Entry = readonly [what: string, advice: string | (() => string), kind?: StorageFault['kind']];
 
 const WAIT = 'if this does not pass, look at the log of the database server';
@@ -58,7 +58,7 @@ const PROOF =
   'somebody may pose as the server; if it is yours, set scram-sha-256 in its pg_hba.conf, and the password once more if it ' +
   'was kept as MD5, or use ?sslmode=verify-full';
 
-/** By the beginning of the SQLSTATE; the first entry that matches counts. */
+/** By prefix of the SQLSTATE; the first match applies. */
 const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['28P01', 'wrong user or password', CREDENTIALS],
   [
@@ -85,7 +85,7 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['57P04', 'the database was dropped', 'restore it from a backup, or correct `state:`'],
   ['57', 'the server has ended the query or the connection', WAIT],
   ['3F000', 'it has no tables of inf-gw', RESTORE],
-  // While a backup is restored, tables and functions are gone for a moment.
+  // While a backup is restored, tables and functions are briefly missing.
   ['42P01', 'it lacks a table of inf-gw', RESTORE],
   ['42883', 'it lacks a function of inf-gw', RESTORE],
   ['55P03', 'another transaction holds a lock', LOCKED, 'busy'],
@@ -100,11 +100,11 @@ const BY_STATE: readonly (readonly [state: string, ...Entry])[] = [
   ['58', 'the server reports an error of its system', 'check the disk of the database server and its log'],
   ['XX001', 'its data is damaged', 'restore it from a backup', 'damage'],
   ['XX002', 'an index of it is damaged', 'run REINDEX, or restore it from a backup', 'damage'],
-  // A function that was dropped while it ran, for one.
+  // For example, a function was dropped while it ran.
   ['XX000', 'the server reports an error of its own', WAIT],
 ];
 
-/** By the code of Node's error. Those of certificates are OpenSSL's. */
+/** By the code of Node's error; certificate errors have OpenSSL's codes. */
 const BY_CODE: Readonly<Record<string, Entry>> = {
   ECONNREFUSED: ['nothing listens there', LISTENS],
   ENOENT: ['there is no such socket', LISTENS],
@@ -138,19 +138,16 @@ const BY_MESSAGE: Readonly<Record<string, Entry>> = {
   'There was an error establishing an SSL connection': ['the server does not start TLS', LISTENS],
 };
 
-/** All other codes of errors in a TLS handshake. */
+/** All other error codes of TLS handshakes. */
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_CA|INVALID_PURPOSE|EPROTO)/;
 
-/**
- * Why the state cannot be written or read at the moment; undefined if the error is none of the
- * database's or the network's, but an internal one.
- */
+/** The current storage fault behind an error; undefined for an internal error. */
 export function faultOf(error: unknown, address: PostgresAddress): StorageFault | undefined {
   const trouble = troubleOf(error);
   return trouble && { message: `${nameOf(address)}: ${trouble.what}; ${trouble.advice}`, kind: trouble.kind };
 }
 
-/** An error of the database as a UserError. Any other error is returned unchanged. */
+/** Converts an error of the database to a UserError. Returns other errors unchanged. */
 export function explained(error: unknown, address: PostgresAddress): unknown {
   const trouble = troubleOf(error);
   return trouble ? new UserError([`${nameOf(address)}: ${trouble.what}`, trouble.advice]) : error;
@@ -183,11 +180,11 @@ function troubleOf(error: unknown): Trouble | undefined {
   return { what: `${what} (${replaceUnprintable(error.message)})`, advice: text, kind };
 }
 
-/** What to do is about the first that is no standby: those are as they should be. */
+/** The advice refers to the first server that is not a standby: standbys are in their normal state. */
 function troubleOfAll({ attempts }: NoPrimaryError): Trouble | undefined {
   const troubles = attempts.map(([server, error]) => ({ place: placeOf(server), trouble: troubleOf(error) }));
   const known = troubles.filter((each): each is { place: string; trouble: Trouble } => each.trouble !== undefined);
-  // An internal error is none of a server's.
+  // An internal error is not a server fault.
   if (known.length < attempts.length) return undefined;
   const what = known.map(({ place, trouble }) => `${place}: ${trouble.what}`).join('; ');
   const advice = known.find(({ trouble }) => trouble.advice !== STANDBY)?.trouble.advice ?? PROMOTE;

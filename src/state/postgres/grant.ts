@@ -1,11 +1,11 @@
-/** Gives a role what a gateway needs of a shared state, and no more. */
+/** Grants a role exactly the privileges that a gateway on a shared state needs. */
 import pg from 'pg';
 import { UserError } from '../../core/errors.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import { Database, type Run } from './database.ts';
 import { grantsFor } from './rights.ts';
 
-/** Facts as text, because rows here have no booleans: `owner` is the role that owns the tables. */
+/** Facts as text, because row values have no booleans. `owner` is the role that owns the tables. */
 const FACTS = `SELECT current_user::text AS caller, r.rolname::text AS role, o.rolname::text AS owner,
     current_database()::text AS database, pg_has_role(current_user, o.oid, 'USAGE')::text AS is_owner,
     pg_has_role(r.oid, o.oid, 'MEMBER')::text AS has_all
@@ -15,8 +15,8 @@ const KEEP = `INSERT INTO inf_gw.retention (journal_ms) VALUES ($1)
   ON CONFLICT (only_row) DO UPDATE SET journal_ms = excluded.journal_ms`;
 
 /**
- * What opening the state has created; undefined if nothing. `retentionMs`: what gateways that do not sign in as the owner
- * keep of the journal at least; undefined for all of it. Rejects with a UserError.
+ * Returns a description of the objects created by opening the state; undefined if they existed. `retentionMs`: minimum
+ * retention of the journal for gateways that are not the owner; undefined for unlimited. Rejects with a UserError.
  */
 export async function grantToRole(
   address: PostgresAddress,

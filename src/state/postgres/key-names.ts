@@ -1,10 +1,10 @@
-/** The names of the keys and groups in a database, for who only suggests them: no tables are made or updated. */
+/** Reads the names of keys and groups for shell completion. Tables are neither created nor migrated. */
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import { connect, disconnect, query } from './connect.ts';
 
 const ANSWER_MS = 1_000;
 
-/** Rejects with whatever the driver rejects with. */
+/** Rejects with errors of the driver. */
 export async function keyNames(address: PostgresAddress, most: number): Promise<string[]> {
   const client = await connect(address, 'inf-gw completion');
   try {

@@ -1,4 +1,4 @@
-/** The shared state as the ledger uses it. */
+/** The ledger's store on a shared state. */
 
 import type { Nanos } from '../../core/money.ts';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
@@ -20,65 +20,68 @@ import { type EntryRow, factsIn, type LogRow, type RebuildRow, type Rebuilt, reb
 import { EpochOverError, Membership, type MembershipEvents, type SharedNode } from './membership.ts';
 import { Minute } from './minute.ts';
 
-/** A request of this process that was admitted. */
+/** An admitted request of this process. */
 export interface OpenRequest {
   readonly keyId: string;
   readonly model: string;
-  /** In microseconds since 1970, by the ledger's clock. */
+  /** Time of the ledger's clock in microseconds since 1970. */
   readonly admittedUs: bigint;
   readonly holdNanos: Nanos;
   /** As in its hold. */
   readonly levels: readonly string[] | undefined;
 }
 
-/** Where a gateway is in the log: the last entry that it has followed. */
+/** A gateway's position in the log: the last entry it has applied. */
 export interface Place {
   readonly seq: bigint;
-  /** Its time, which tells it from another of that number; 0 for the beginning. */
+  /**
+   * The time of the entry, which distinguishes it from another entry with the same number after a loss; 0 for the
+   * beginning.
+   */
   readonly atUs: bigint;
 }
 
-/** The end of the log that is lost. */
+/** The lost end of the log. */
 export interface LostEnd extends Place {
-  /** The last entry that this gateway had seen on the disk. */
+  /** The last entry that this gateway knew to be durable. */
   readonly flushedSeq: bigint;
-  /** Its requests that had ended there and are charged as held. */
+  /** Number of its requests that ended in the lost part and are charged as held. */
   readonly heldRequests: number;
-  /** When those were admitted that are in flight here and not in the tables, in microseconds since 1970. */
+  /** Admission times of requests in flight here that are missing in the tables, in microseconds since 1970. */
   readonly lateUs: readonly bigint[];
 }
 
-/** What has come of an addition to the log. */
+/** The result of an addition to the log. */
 export interface Appended {
-  /** Undefined if this gateway is far behind: then nothing was added. */
+  /** Undefined if this gateway is far behind; the addition was not made then. */
   readonly atUs: bigint | undefined;
-  /** The number of the entry; where none was added, of the last one. */
+  /** The number of the new entry; of the last entry if none was added. */
   readonly seq: bigint;
-  /** Those before it that this gateway had not seen. */
+  /** The earlier entries that this gateway had not seen. */
   readonly entries: readonly EntryRow[];
-  /** Of the keys asked for, as JSON. */
+  /** Facts of the requested keys, as JSON. */
   readonly facts: string | null;
 }
 
-/** Waits for the disk: no flush follows on these, and nobody would repeat them after a crash of the database. */
+/** Waits for the disk: no flush follows these statements, and after a database crash no gateway would repeat them. */
 const DURABLY = `set_config('synchronous_commit', 'on', true)`;
 const APPEND = `SELECT * FROM inf_gw.append(${parameters(ARGUMENTS)})`;
-/** What is given back is never asked for again, and no flush follows. */
+/** Revoked admissions are not sent again, and no flush follows. */
 const APPEND_DURABLY = `SELECT *, ${DURABLY} FROM inf_gw.append(${parameters(ARGUMENTS)})`;
 const WRITE_FOR = `SELECT inf_gw.write_for(${parameters(3 + DECIDED_ARGUMENTS)})`;
 const REBUILD = 'SELECT * FROM inf_gw.rebuild()';
-/** The hold in seven, and the end. */
+/** Seven arguments for the hold, then the settlement. */
 const SETTLE_LATE = `SELECT inf_gw.settle_late(${parameters(7 + SETTLEMENT.columns.length)}), ${DURABLY}`;
 const RECORD_LOSS = `SELECT inf_gw.record_loss(${parameters(7)}), ${DURABLY}`;
 const COUNT_REFUSALS = `SELECT inf_gw.count_refusals(${parameters(6)})`;
 
-/** Writes what processes of this name have decided that are gone. */
+/** Writes pending decisions of dead processes with this name. */
 export type Complete = (log: LogReader) => Promise<void>;
 
-/** Runs work on the connections. */
+/** Runs work on the current connections. */
 type OnLink = <T>(work: (link: Link) => Promise<T>) => Promise<T>;
 
-/** What is read of the log, and written for others, before and after this gateway takes part. */
+/** Reads the log and writes decisions for other gateways, before and after this gateway has joined. */
 export class LogReader {
   readonly #onLink: OnLink;
 
@@ -86,7 +89,7 @@ export class LogReader {
     this.#onLink = onLink;
   }
 
-  /** `take` is given the facts, some at a time. */
+  /** `take` receives the facts in batches. */
   async rebuild(take: (facts: unknown) => void): Promise<Rebuilt> {
     let rebuilt: Rebuilt | undefined;
     await this.#onLink((link) =>
@@ -100,31 +103,31 @@ export class LogReader {
   }
 
   /**
-   * Writes what another gateway has decided on its last entry, unless that is written. `seenSeq`: the last entry that
-   * this one has followed; `recorded`: how it has decided.
+   * Writes another gateway's decisions on its last entry, unless they are written. `seenSeq`: the last entry this gateway
+   * has applied; `recorded`: its decisions.
    */
   async writeFor(nodeId: number, decided: Decided, seenSeq: bigint, recorded: string | null): Promise<void> {
     const values = [seenSeq, recorded, nodeId, ...decidedArguments(decided)];
     await this.#onLink((link) => link.aside('write_for', WRITE_FOR, values));
   }
 
-  /** Ends the epoch of the gateway that has written an entry which is nonsense. Once for each entry. */
+  /** Ends the epoch of the gateway that wrote an invalid entry. Idempotent per entry. */
   async shutOut(seq: bigint): Promise<void> {
     await this.#onLink((link) => link.aside('shut_out', 'SELECT inf_gw.shut_out($1)', [seq]));
   }
 }
 
 export class SharedLedgerStore {
-  /** The last entry of the log that this gateway has followed. */
+  /** The last entry of the log that this gateway has applied. */
   seen = 0n;
   readonly #membership: Membership;
   readonly #created: boolean;
   readonly #recoveredHolds: number;
   readonly #minute: Minute;
-  /** Batches decided that somebody waits for, and those of them that are flushed. */
+  /** Number of decided batches that a client waits for, and number of those flushed. */
   #decided = 0;
   #flushed = 0;
-  /** Whether batches were decided on connections that are gone: no flush is one for them. */
+  /** Whether unflushed batches were decided on lost connections: a flush on new ones does not cover them. */
   #hasLostBatches = false;
 
   private constructor(membership: Membership, minute: Minute, created: boolean, recoveredHolds: number) {
@@ -135,8 +138,8 @@ export class SharedLedgerStore {
   }
 
   /**
-   * Connects, makes or updates the tables, and joins the other gateways. `complete` writes what an earlier process of
-   * this name has decided and did not write. Throws a UserError.
+   * Connects, creates or migrates the tables, and joins the other gateways. `complete` writes the pending decisions of an
+   * earlier process with this name. Throws a UserError.
    */
   static async open(
     address: PostgresAddress,
@@ -155,7 +158,7 @@ export class SharedLedgerStore {
     return store;
   }
 
-  /** What was decided and not flushed may be lost with the connections. */
+  /** Unflushed decisions may be lost with the connections. */
   loseBatches(): void {
     if (this.#decided > this.#flushed) this.#hasLostBatches = true;
   }
@@ -172,8 +175,9 @@ export class SharedLedgerStore {
   }
 
   /**
-   * Adds to the log, in one transaction. Where it rejects, nobody knows whether it was committed. `latestUs`: the latest
-   * time that the database's clock can rightly show; null for any. `isFlushed`: whether a flush is sent with it.
+   * Adds to the log in one transaction. If it rejects, the transaction may or may not have committed. `latestUs`: the
+   * latest plausible time of the database's clock; null without a limit. `isFlushed`: whether a flush is sent with the
+   * addition.
    */
   append(addition: Addition, place: Place, latestUs: bigint | null, isFlushed = true): Promise<Appended> {
     return this.#membership.run(async ({ link, nodeId, epoch }) => {
@@ -189,24 +193,26 @@ export class SharedLedgerStore {
     });
   }
 
-  /** Writes down what the database has lost of the log, for operators. Once, however often it is called. */
+  /** Records for operators that the database lost the end of the log. Idempotent. */
   async recordLoss({ seq, atUs, flushedSeq, heldRequests, lateUs }: LostEnd): Promise<void> {
     await this.#membership.run(({ link, nodeId, epoch }) =>
       link.aside('record_loss', RECORD_LOSS, [nodeId, epoch, seq, atUs, flushedSeq, heldRequests, lateUs]),
     );
   }
 
-  /** The number of this gateway among all; it stays the same under a new epoch. Undefined while the database is out of reach. */
+  /** The id of this gateway, which stays the same under a new epoch. Undefined while the database is unreachable. */
   get nodeId(): number | undefined {
     return this.#membership.nodeId;
   }
 
-  /** Why the others do not hear of this gateway, and will take it for dead; undefined if they do. */
+  /**
+   * The fault that blocks the heartbeats of this gateway, so that the others will declare it dead; undefined without one.
+   */
   get unheard(): StorageFault | undefined {
     return this.#membership.unheard;
   }
 
-  /** Requests that this gateway has admitted, and tokens of those that have ended, for the others to see. */
+  /** Counts admitted requests and tokens of ended requests, for display on other gateways. */
   count(requests: number, tokens: number): void {
     this.#minute.count(performance.now(), requests, tokens);
   }
@@ -216,20 +222,20 @@ export class SharedLedgerStore {
   }
 
   /**
-   * Makes the batches decided so far durable. Rejects if one of them may be lost, or if the others have taken this gateway for
-   * dead: frozen until then, it would let out what they have given up.
+   * Makes all decided batches durable. Rejects if one of them may be lost, or if the other gateways have declared this one
+   * dead: after a freeze it would send answers of requests that they have settled.
    */
   flush(): Promise<void> {
     return this.#flush((link, decider) => link.flush(decider));
   }
 
-  /** The same, by a flush that is sent now: one that came with a batch says what was true when it was carried out. */
+  /** Like `flush`, but sends a new flush now: an earlier one reports the membership as of its own execution. */
   flushAnew(): Promise<void> {
     return this.#flush((link, decider) => link.flushAnew(decider));
   }
 
   async #flush(send: (link: Link, decider: Decider) => Promise<boolean>): Promise<void> {
-    // Not on the new connections, which would be given up for it.
+    // Thrown outside `run`, which would drop the new connections because of this error.
     if (this.#hasLostBatches) throw new Error('Connection terminated');
     await this.#membership.run(async ({ link, nodeId, epoch }) => {
       const decided = this.#decided;
@@ -238,13 +244,13 @@ export class SharedLedgerStore {
     });
   }
 
-  /** What was lost is decided again. */
+  /** Lost batches are decided again, so they need no flush. */
   forgetUnflushed(): void {
     this.#hasLostBatches = false;
     this.#flushed = this.#decided;
   }
 
-  /** The ids of the keys with these hashes; those that there are no keys for are left out. */
+  /** The ids of the keys with these hashes. Unknown hashes are omitted. */
   async keysByHash(hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const text = 'SELECT hash, id FROM inf_gw.keys WHERE hash = ANY ($1)';
     const rows = await this.#aside<{ hash: string; id: string }>('keys_by_hash', text, [hashes]);
@@ -252,8 +258,8 @@ export class SharedLedgerStore {
   }
 
   /**
-   * Settles a request without a hold: corrects the row that it was charged as held in, or writes it.
-   * Without `open`, only corrects. Counts once, however often it is called.
+   * Settles a request without a hold: corrects the row in which it was charged as held, or writes a row. Without `open` it
+   * only corrects. Idempotent.
    */
   async settleLate(settlement: Settlement, open: OpenRequest | undefined): Promise<void> {
     const hold = [open?.keyId, open?.model, open?.admittedUs, open?.holdNanos, LEVELS.flat(open?.levels)];
@@ -262,7 +268,7 @@ export class SharedLedgerStore {
     );
   }
 
-  /** Those of these requests that have ended. */
+  /** Returns the requests that have ended. */
   async ended(requestIds: readonly string[]): Promise<readonly string[]> {
     const text = 'SELECT request_id FROM inf_gw.journal WHERE request_id = ANY ($1)';
     const rows = await this.#aside<{ request_id: string }>('ended', text, [requestIds]);
@@ -281,37 +287,39 @@ export class SharedLedgerStore {
     ]);
   }
 
-  /** Drops at most `most` rows that were admitted before `beforeMs`. Returns true if there may be more. */
+  /** Drops at most `most` rows admitted before `beforeMs`. Returns true if more may remain. */
   async dropOldRows(beforeMs: number, most: number): Promise<boolean> {
     const text = 'SELECT inf_gw.drop_old_rows($1, $2) AS is_more';
     const [row] = await this.#aside<{ is_more: boolean }>('drop_old_rows', text, [Math.floor(beforeMs), most]);
     return row?.is_more ?? false;
   }
 
-  /** Drops what no limit of an end user counts any more, at most `most` rows a table. Returns true if there may be more. */
+  /**
+   * Drops sums of end users that no limit needs any more, at most `most` rows per table. Returns true if more may remain.
+   */
   async dropIdleUsers(most: number): Promise<boolean> {
     const text = 'SELECT inf_gw.drop_idle_users($1) AS is_more';
     const [row] = await this.#aside<{ is_more: boolean }>('drop_idle_users', text, [most]);
     return row?.is_more ?? false;
   }
 
-  /** Makes the months of the journal that are to come. */
+  /** Creates the journal partitions of future months. */
   async makePartitions(): Promise<void> {
     await this.#aside('make_partitions', 'SELECT inf_gw.make_partitions()');
   }
 
-  /** Drops what nobody will read of the log, some entries at a time. Returns true if there may be more. */
+  /** Drops log entries that no gateway needs any more, in batches. Returns true if more may remain. */
   async cutLog(): Promise<boolean> {
     const [row] = await this.#aside<{ is_more: boolean }>('cut_log', 'SELECT inf_gw.cut_log() AS is_more');
     return row?.is_more ?? false;
   }
 
-  /** Goes on by the clock of the database, after it was ahead and came back. */
+  /** Resumes with the current time of the database's clock, after it was ahead and was set back. */
   async followClock(): Promise<void> {
     await this.#aside('follow_clock', 'SELECT inf_gw.follow_clock()');
   }
 
-  /** Rejects if the database cannot be used, or takes no sign of life. */
+  /** Rejects if the database is unusable or does not accept a heartbeat. */
   probe(): Promise<void> {
     return this.#membership.beat();
   }
@@ -320,7 +328,7 @@ export class SharedLedgerStore {
     return this.#membership.faultOf(error);
   }
 
-  /** Flushes what was decided, and leaves the other gateways. */
+  /** Flushes all decisions and leaves the other gateways. */
   async close(): Promise<void> {
     try {
       if (this.#decided > this.#flushed && !this.#hasLostBatches) await this.flush();

@@ -1,4 +1,4 @@
-/** The connections of one gateway to the shared state. They are opened, and given up, together. */
+/** The connections of one gateway to the shared state. They are opened and dropped together. */
 
 import type pg from 'pg';
 import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
@@ -7,19 +7,19 @@ import { UnusableServerError } from './faults.ts';
 import { openChecked, refusePooler } from './server.ts';
 
 /**
- * How long the database may take for an answer. Requests fail within 5 seconds of its silence, and
- * of a lock, though one that comes during a wait waits twice.
+ * Maximum time for an answer. Requests fail within 5 seconds if the database is silent or locked; a request that arrives
+ * during a wait may wait twice as long.
  */
 const ANSWER_MS = 4_000;
 const LOCK_WAIT_MS = 2_000;
-/** How long the state of all keys that are in use may take to be read. */
+/** Maximum time for reading the state of all active keys. */
 const READ_MS = 60_000;
-/** Longer than this gateway waits for its answer. */
+/** Longer than this gateway waits for an answer. */
 const TRANSACTION_MS = 5_000;
 
-/** What keeps the plans of functions from changing: with others they took up to ten times as long. */
+/** Fixes the query plans of functions: other plans took up to ten times as long. */
 const SETTINGS = [
-  // Each statement of a function sees what was committed before it, whatever the default of the database is.
+  // Each statement of a function must see all earlier commits, regardless of the database's default.
   `default_transaction_isolation = 'read committed'`,
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
@@ -27,24 +27,25 @@ const SETTINGS = [
   'enable_mergejoin = off',
   'jit = off',
   `lock_timeout = ${LOCK_WAIT_MS}`,
-  // A server that loses a gateway in the middle of a batch would keep the lock of all gateways for hours.
+  // Without keep-alives, a server that loses a gateway in the middle of a batch would hold the lock of all gateways for
+  // hours.
   'tcp_keepalives_idle = 5',
   'tcp_keepalives_interval = 1',
   'tcp_keepalives_count = 5',
 ];
 
-/** The same for a gateway whose machine still answers, or a proxy in its place. Known from PostgreSQL 17 on. */
+/** Covers a frozen gateway whose machine, or a proxy, still answers keep-alives. The setting exists since PostgreSQL 17. */
 const boundTransactions = (ms: number) => `SELECT set_config(name, '${ms}', false) FROM pg_settings
   WHERE name = 'transaction_timeout'`;
 
-/** As the database has it, a flush waits for the disk and for standbys. */
+/** Flushes with the database's own `synchronous_commit`, so it waits for the disk and for standbys. */
 const FLUSH = `SELECT set_config('synchronous_commit', $3, true), pg_logical_emit_message(true, 'inf-gw', ''),
   EXISTS (SELECT FROM inf_gw.nodes WHERE id = $1 AND epoch = $2) AS takes_part`;
 
-/** What all but the first connection are for, in the order of their fields. */
-const BESIDE = ['ledger', 'side'];
+/** The application names of the second and third connection. */
+const OTHER_PURPOSES = ['ledger', 'side'];
 
-/** A gateway as it decides, and its epoch. */
+/** The identity of a deciding gateway. */
 export interface Decider {
   readonly nodeId: number;
   readonly epoch: string;
@@ -52,19 +53,19 @@ export interface Decider {
 
 export class Link {
   /**
-   * Decide, one at a time. Their commits do not wait for the disk, nor for a standby: a flush right behind one does, and
-   * there are two, so that the next decision does not wait for that.
+   * Two connections for decisions, used one at a time. Their commits wait neither for the disk nor for a standby; the
+   * flush that follows does. The second connection lets the next decision proceed during that flush.
    */
   readonly #deciding: readonly [pg.Client, pg.Client];
-  /** Everything else. It waits for nothing that decides, so a heartbeat is never late for it. */
+  /** Connection for everything else. Decisions never block it, so heartbeats are on time. */
   readonly #side: pg.Client;
-  /** The end of the last query on `#side`: it runs one at a time. */
+  /** The end of the last query on `#side`, which runs one query at a time. */
   #sideTurn: Promise<unknown> = Promise.resolve();
-  /** Those of `#deciding` on which something runs that no decision should wait for, and its end. */
+  /** The connections of `#deciding` with a flush or a long read in progress, and the end of that work. */
   readonly #busy = new Map<pg.Client, Promise<unknown>>();
-  /** Sent with the last decision, and not asked for since: whether the gateway took part. */
+  /** The flush sent with the last decision and not requested yet. Resolves with whether the gateway is a member. */
   #flush: Promise<boolean> | undefined;
-  /** What a flush waits for: `synchronous_commit` of the database. */
+  /** The database's `synchronous_commit`, which a flush uses. */
   readonly #synchronousCommit: string;
 
   private constructor(first: pg.Client, second: pg.Client, side: pg.Client, synchronousCommit: string) {
@@ -82,7 +83,7 @@ export class Link {
       const isIt = ({ host, port }: ServerAddress) => host === first.host && port === first.port;
       const server = { ...(serversOf(address).find(isIt) ?? address), others: [] };
       const opened = await Promise.allSettled(
-        BESIDE.map((purpose) => openChecked(server, `inf-gw ${name} ${purpose}`)),
+        OTHER_PURPOSES.map((purpose) => openChecked(server, `inf-gw ${name} ${purpose}`)),
       );
       for (const each of opened) if (each.status === 'fulfilled') clients.push(each.value);
       for (const each of opened) if (each.status === 'rejected') throw each.reason;
@@ -104,14 +105,14 @@ export class Link {
     }
   }
 
-  /** The connection for migrations, before anything else runs. */
+  /** Connection for migrations, which run before all other queries. */
   get owner(): pg.Client {
     return this.#side;
   }
 
   /**
-   * Calls a function that decides or writes. With `flushFor` a flush is sent right behind it, which spares a round trip, unless
-   * another is in flight: the next call of `flush` waits for that one.
+   * Calls a function that decides or writes. With `flushFor`, a flush follows on the same connection, which saves a round
+   * trip. If another flush is in flight, it is not sent; the next call of `flush` sends one.
    */
   async decide<Row extends pg.QueryResultRow>(
     name: string,
@@ -123,13 +124,13 @@ export class Link {
     const answer = query<Row>(client, { name, text, values }, ANSWER_MS);
     if (flushFor === undefined) return (await answer).rows;
     if (this.#busy.size > 0) {
-      // One stays free, or the next decisions would wait for the disk and for standbys.
+      // One connection must stay free, or the next decisions would wait for the disk and for standbys.
       const { rows } = await answer;
       this.#flush = undefined;
       return rows;
     }
     const flush = this.#flushOn(client, flushFor);
-    // Whoever asks for it is told.
+    // The caller of `flush` handles the rejection.
     flush.catch(() => {});
     const { rows } = await answer;
     this.#flush = flush;
@@ -137,8 +138,8 @@ export class Link {
   }
 
   /**
-   * Makes every commit so far durable, of all gateways: the log of the server is in order. Returns whether the gateway takes
-   * part under this epoch.
+   * Makes all earlier commits of all gateways durable, because the server's log is ordered. Returns whether the gateway is
+   * a member under this epoch.
    */
   flush(decider: Decider): Promise<boolean> {
     const flush = this.#flush;
@@ -146,20 +147,20 @@ export class Link {
     return flush ?? this.flushAnew(decider);
   }
 
-  /** The same, and waits for none that was sent before. */
+  /** Like `flush`, but always sends a new one. */
   flushAnew(decider: Decider): Promise<boolean> {
     return this.#flushOn(this.#idle, decider);
   }
 
-  /** Reads much, row by row, while nothing is decided here. No heartbeat waits for it. */
+  /** Reads a large result row by row, on a connection for decisions, so that heartbeats do not wait. */
   async read<Row extends pg.QueryResultRow>(name: string, text: string, onRow: (row: Row) => void): Promise<void> {
     const client = this.#idle;
-    await this.#beside(client, async () => {
+    await this.#occupying(client, async () => {
       await run(client, boundTransactions(0));
       try {
         await queryRows(client, { name, text }, READ_MS, onRow);
       } catch (error) {
-        // Nothing is decided on it without a bound.
+        // Its transaction timeout may still be off; decisions need one.
         sever(client);
         throw error;
       }
@@ -167,7 +168,7 @@ export class Link {
     });
   }
 
-  /** Runs a query beside the decisions. */
+  /** Runs a query on the side connection. */
   aside<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
     const turn = this.#sideTurn.then(
       async () => (await query<Row>(this.#side, { name, text, values }, ANSWER_MS)).rows,
@@ -176,7 +177,7 @@ export class Link {
     return turn;
   }
 
-  /** Gives the connections up at once. What runs on them rejects. */
+  /** Drops the connections immediately. Pending queries reject. */
   sever(): void {
     for (const client of this.#clients) sever(client);
   }
@@ -189,18 +190,18 @@ export class Link {
     return [...this.#deciding, this.#side];
   }
 
-  /** One of `#deciding` that is free; if there is none, the one that was taken first. */
+  /** A free connection of `#deciding`; without one, the connection that became busy first. */
   get #idle(): pg.Client {
     return this.#deciding.find((client) => !this.#busy.has(client)) ?? ([...this.#busy.keys()][0] as pg.Client);
   }
 
   async #flushOn(client: pg.Client, { nodeId, epoch }: Decider): Promise<boolean> {
     const flush = { name: 'flush', text: FLUSH, values: [nodeId, epoch, this.#synchronousCommit] };
-    const { rows } = await this.#beside(client, () => query<{ takes_part: boolean }>(client, flush, ANSWER_MS));
+    const { rows } = await this.#occupying(client, () => query<{ takes_part: boolean }>(client, flush, ANSWER_MS));
     return rows[0]?.takes_part === true;
   }
 
-  async #beside<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  async #occupying<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
     const done = work();
     this.#busy.delete(client);
     this.#busy.set(client, done);
@@ -216,7 +217,7 @@ async function run(client: pg.Client, text: string): Promise<void> {
   await query(client, text, ANSWER_MS);
 }
 
-/** A flush is only one for what was committed on the same server. */
+/** A flush only covers commits on the same server. */
 async function assertSameServer(deciding: pg.Client, flushing: pg.Client): Promise<void> {
   if ((await startOf(deciding)) === (await startOf(flushing))) return;
   throw new UnusableServerError(

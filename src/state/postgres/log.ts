@@ -1,8 +1,8 @@
-/** Rows of the log, and what a gateway that begins to follow it reads, as the database answers with them. Pure. */
+/** Parses rows of the log, and the data from which a starting gateway rebuilds its memory. Pure. */
 import type { Nanos } from '../../core/money.ts';
 import type { DecidedHold, Listed } from './batch.ts';
 
-/** What `append` returns: bigints come as text. */
+/** A row of `append`. Bigints are text. */
 export interface LogRow {
   readonly o_us: string | null;
   readonly o_seq: string;
@@ -11,7 +11,7 @@ export interface LogRow {
   readonly o_facts: string | null;
 }
 
-/** One entry. What it asks for is JSON of the ledger's, and so are the facts. `seenSeq`: the last that its gateway had followed. */
+/** One entry. Its commands and facts are JSON of the ledger. `seenSeq`: the last entry that its gateway had applied. */
 export type EntryRow = readonly [
   seq: number,
   atUs: number,
@@ -24,7 +24,7 @@ export type EntryRow = readonly [
   seenSeq: number,
 ];
 
-/** Either all but facts, or facts alone. */
+/** A row contains either facts only, or everything else. */
 export interface RebuildRow {
   readonly o_seq: string | null;
   readonly o_us: string;
@@ -39,10 +39,10 @@ export interface RebuildRow {
   readonly o_facts: string | null;
 }
 
-/** A request that has ended lately, in microseconds since 1970. */
+/** A recently ended request; times in microseconds since 1970. */
 export interface RecentRequest {
   readonly keyId: string;
-  /** Null if it is in no window of requests. */
+  /** Null if it counts in no window of requests. */
   readonly admittedUs: number | null;
   readonly settledUs: number;
   readonly tokens: number;
@@ -50,7 +50,7 @@ export interface RecentRequest {
   readonly levels?: readonly string[] | undefined;
 }
 
-/** An entry whose decisions are recorded, and not written yet. */
+/** An entry with recorded but unwritten decisions. */
 export interface Unwritten {
   readonly seq: bigint;
   readonly atUs: bigint;
@@ -59,10 +59,10 @@ export interface Unwritten {
   readonly decided: unknown;
 }
 
-/** An entry of the tail, and the facts from before it where it is an edit. */
+/** An entry of the tail; for an edit also the facts before it. */
 export type TailRow = readonly [entry: EntryRow, before: unknown];
 
-/** A request that an entry of the tail has ended, as it was before. `said`: what the entry says of the rest. */
+/** A request ended by an entry of the tail, in its earlier state. `said`: the settlement in the entry. */
 export interface TailEnd extends Omit<OpenHold, 'inputTokens' | 'outputTokens' | 'reservedTokens' | 'hasSlot'> {
   readonly seq: bigint;
   readonly said: unknown;
@@ -71,20 +71,20 @@ export interface TailEnd extends Omit<OpenHold, 'inputTokens' | 'outputTokens' |
 /** A request in flight at a gateway. */
 export interface OpenHold extends DecidedHold {
   readonly nodeId: number;
-  /** From when it counts in the window: not its admission, if the clock was ahead then. */
+  /** Start of its window entry. Differs from its admission if the clock was ahead then. */
   readonly countedUs: bigint;
 }
 
 /**
- * All that gateways have in memory, as of one entry of the log, and the tail of the log: the entries of which is not
- * recorded how they were decided. Holds and windows are those from before the tail, and have nothing of `unwritten`.
+ * The memory of a gateway as of one log entry, plus the tail of the log: all entries from the first one without recorded
+ * decisions. Holds and windows are from before the tail, without the effects of `unwritten`.
  */
 export interface Rebuilt {
-  /** Of the last entry. */
+  /** The last entry. */
   readonly seq: bigint;
   readonly atUs: bigint;
   readonly balanceNanos: Nanos;
-  /** The number of the rules that entries after this one are decided by. */
+  /** The rules version for later entries. */
   readonly rules: number;
   readonly holds: readonly OpenHold[];
   readonly recent: readonly RecentRequest[];
@@ -113,12 +113,12 @@ type HoldValues = [
   string | null,
 ];
 
-/** The facts in a row; undefined in the one that has all else. */
+/** Returns the facts of a row; undefined for the row with everything else. */
 export function factsIn(row: RebuildRow): unknown {
   return row.o_seq === null ? JSON.parse(row.o_facts ?? '[]') : undefined;
 }
 
-/** Of the row that has no facts. */
+/** Parses the row without facts. */
 export function rebuiltOf(row: RebuildRow): Rebuilt {
   return {
     seq: BigInt(row.o_seq as string),

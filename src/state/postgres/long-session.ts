@@ -1,4 +1,4 @@
-/** A connection for work that takes minutes, in transactions of its own: the audit, and moving a state. */
+/** A connection for work that takes minutes, in explicit transactions: audits and moves. */
 import type pg from 'pg';
 import type { PostgresAddress } from '../../core/postgres-address.ts';
 import type { Row } from '../rows.ts';
@@ -7,18 +7,18 @@ import { INTEGERS, type Run, type Values } from './database.ts';
 import { explained } from './faults.ts';
 import { openServer } from './server.ts';
 
-/** One statement may walk through the whole journal. A dead link is noticed by its keep-alive. */
+/** One statement may scan the whole journal. Keep-alives detect a dead link. */
 const ANSWER_MS = 3_600_000;
-/** How long a statement waits for a lock. */
+/** Maximum time a statement waits for a lock. */
 const LOCK_WAIT_MS = 5_000;
-/** What a role or a server may have set for short statements, and memory to sort a journal in. */
+/** Overrides timeouts that a role or server sets for short statements, and provides memory to sort a journal. */
 const SETTINGS = `SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
   SET lock_timeout = ${LOCK_WAIT_MS}; SET work_mem = '64MB'`;
 
-/** A transaction that sees one moment, and changes nothing. */
+/** A read-only transaction on a single snapshot. */
 export const READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY';
 
-/** Errors of the database are thrown as UserErrors. */
+/** A session that throws database errors as UserErrors. */
 export class LongSession {
   readonly #client: pg.Client;
   readonly #address: PostgresAddress;
@@ -39,10 +39,10 @@ export class LongSession {
     }
   }
 
-  /** Runs a statement, and returns its rows. */
+  /** Runs a statement and returns its rows. */
   readonly run: Run = (text, values: Values = []) =>
     this.with(async (client) => {
-      // Several statements in one text cannot have values.
+      // A text with several statements cannot have values.
       const request = values.length === 0 ? { text, types: INTEGERS } : { text, values: [...values], types: INTEGERS };
       return (await query<Row>(client, request, ANSWER_MS)).rows;
     });
@@ -56,13 +56,13 @@ export class LongSession {
     }
   }
 
-  /** What was not committed is rolled back. */
+  /** Closes the connection; the server rolls back an open transaction. */
   async close(): Promise<void> {
     await disconnect(this.#client);
   }
 }
 
-/** Opens a session whose queries all see the same moment. Throws a UserError. */
+/** Opens a session whose queries share one snapshot. Throws a UserError. */
 export async function openReader(address: PostgresAddress): Promise<LongSession> {
   const session = await LongSession.open(address);
   try {

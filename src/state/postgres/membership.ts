@@ -1,4 +1,4 @@
-/** A gateway's place among those that share a state: its connections, its epoch, and its signs of life. */
+/** A gateway's membership in a shared state: its connections, its epoch, and its heartbeats. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import { migrate } from './migrations.ts';
 import type { Minute } from './minute.ts';
 import { explainedAtStart } from './server.ts';
 
-/** The time between two signs of life. */
+/** Interval of heartbeats. */
 const HEARTBEAT_MS = 1_000;
-/** Others are only taken for dead after they could have been heard for this long. */
+/** A gateway declares others dead only after it could have received their heartbeats for this long. */
 const LISTENING_MS = 10_000;
-/** A start waits this long for a sign of life of whoever has its name. */
+/** Maximum time a start waits for a heartbeat of a gateway with the same name. */
 const NAME_WAIT_MS = 4_000;
-/** The pause between two attempts to connect again. */
+/** Pause between two attempts to reconnect. */
 const RECONNECT_MS = 250;
 
 /** SQLSTATEs of the functions in `schema/`. */
@@ -26,7 +26,7 @@ const NAME_TAKEN = 'IG002';
 const UNWRITTEN = 'IG005';
 const NEWER_RULES = 'IG006';
 
-/** As the database says it. */
+/** The database's error for an epoch that is over, raised locally. */
 export class EpochOverError extends Error {
   readonly code = EPOCH_OVER;
 
@@ -35,7 +35,7 @@ export class EpochOverError extends Error {
   }
 }
 
-/** A standby, a transaction that took too long, and an epoch that is over. */
+/** Errors that end the connection: a standby, an overlong transaction, and an epoch that is over. */
 const ENDING_STATES = ['25006', '25P04', EPOCH_OVER];
 
 /** A gateway as the others see it. */
@@ -43,33 +43,33 @@ export interface SharedNode {
   readonly name: string;
   readonly version: string;
   readonly address: string;
-  /** The number of the newest rules that it can decide by. */
+  /** The newest rules version it supports. */
   readonly rules: number;
 }
 
 export interface MembershipEvents {
-  /** The database cannot be used, or takes no sign of life; the membership keeps trying. */
+  /** The database is unusable or does not accept heartbeats. The membership keeps trying. */
   onFault(fault: StorageFault): void;
-  /** The connections are given up, before that is said. */
+  /** Called when the connections are dropped, before `onFault`. */
   onLoss?(): void;
-  /** Operators stop these requests. */
+  /** Operators have stopped these requests. */
   onStops(requestIds: readonly string[]): void;
-  /** Other gateways were silent for too long: their requests in flight are charged as held. */
+  /** Other gateways were declared dead, and their requests in flight were charged as held. */
   onDeaths(names: readonly string[], requests: number): void;
-  /** Once a second, while this gateway takes part. */
+  /** Called once a second while this gateway is a member. */
   onBeat?(): void;
-  /** The last entry of the log that this gateway has followed. */
+  /** Returns the last entry of the log that this gateway has applied. */
   seen?(): bigint;
 }
 
-/** The connections in use, and under which number and epoch this gateway decides. */
+/** The current connections, with the id and epoch of this gateway. */
 export interface Seat {
   readonly link: Link;
   readonly nodeId: number;
   readonly epoch: string;
 }
 
-/** The database is out of reach, or this gateway shut out, and it is known why. */
+/** The gateway has no connections: the database is unreachable, or the gateway was shut out. Contains the fault. */
 class NotSeatedError extends Error {
   readonly fault: StorageFault;
 
@@ -94,16 +94,16 @@ interface ServerError extends Error {
 export class Membership {
   readonly #address: PostgresAddress;
   readonly #node: SharedNode;
-  /** What the others are told of this gateway with each sign of life. */
+  /** The activity that each heartbeat reports. */
   readonly #minute: Minute;
   readonly #events: MembershipEvents;
-  /** Tells this process from an earlier one of the same name. */
+  /** Distinguishes this process from an earlier one with the same name. */
   readonly #instance = randomUUID();
   #seat: Seat | undefined;
   #fault: StorageFault = { message: 'the database is not connected yet', kind: 'other' };
-  /** The number of this gateway among all. */
+  /** The id of this gateway. */
   nodeId: number | undefined;
-  /** Why its last sign of life did not get through; undefined if it did. */
+  /** The fault of its last heartbeat; undefined if that succeeded. */
   unheard: StorageFault | undefined;
   #seatedAtMs = 0;
   #isClosing = false;
@@ -117,9 +117,9 @@ export class Membership {
   }
 
   /**
-   * Connects, brings the tables up to date and joins. Returns also whether the tables are new, and
-   * how many requests of an earlier process of that name were settled. `complete` writes what that has decided and not
-   * written, if nobody else does. Throws a UserError.
+   * Connects, migrates the tables and joins. Also returns whether the tables are new, and how many requests of an earlier
+   * process with this name were settled. `complete` writes the pending decisions of that process, unless another gateway
+   * does. Throws a UserError.
    */
   static async open(
     address: PostgresAddress,
@@ -143,8 +143,8 @@ export class Membership {
   }
 
   /**
-   * Runs `work` on the connections. Rejects with an error of the database if there are none, or if
-   * they break meanwhile; then nobody knows what was carried out.
+   * Runs `work` on the connections. Rejects with a database error if no connection exists or if they break during the
+   * work, which may or may not have been executed then.
    */
   async run<T>(work: (seat: Seat) => Promise<T>): Promise<T> {
     const seat = this.#seat;
@@ -152,17 +152,17 @@ export class Membership {
     try {
       return await work(seat);
     } catch (error) {
-      // Another call has noticed it first, and knows better why.
+      // Another call has detected the loss first, and has recorded its cause.
       if (this.#seat !== seat) throw new NotSeatedError(this.#fault);
       if (endsSeat(error)) this.#lose(error);
       throw error;
     }
   }
 
-  /** As `faultOf` of `faults.ts`. */
+  /** Like `faultOf` in `faults.ts`. */
   faultOf(error: unknown): StorageFault | undefined {
     if (error instanceof NotSeatedError) return error.fault;
-    // Of a server that cannot be used, such as a pooler.
+    // For an unusable server, such as a pooler.
     if (error instanceof UserError) return { message: error.lines.join('; '), kind: 'other' };
     const { code } = error as ServerError;
     if (code === EPOCH_OVER) {
@@ -173,7 +173,7 @@ export class Membership {
     return faultOf(error, this.#address);
   }
 
-  /** Leaves the others: the name is free at once. */
+  /** Leaves the other gateways, which frees the name immediately. */
   async close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#heartbeat);
@@ -185,7 +185,7 @@ export class Membership {
     await link.close().catch(() => {});
   }
 
-  /** Joins; if a process of that name may still live, waits for a sign of it. */
+  /** Joins. If a process with this name may still be alive, waits for its heartbeat. */
   async #joinFirst(link: Link, complete: (link: Link) => Promise<void>): Promise<number> {
     let aliveUs = '0';
     for (;;) {
@@ -242,14 +242,14 @@ export class Membership {
       if (fault === undefined) throw error;
       if (!this.#isClosing) this.#events.onFault(fault);
     }
-    await this.#lookForDead();
+    await this.#reapDead();
     if (this.#seat !== undefined) this.#beatSoon();
   }
 
-  /** Gives a sign of life. */
+  /** Sends a heartbeat. */
   async beat(): Promise<void> {
     try {
-      await this.run((seat) => this.#giveSign(seat));
+      await this.run((seat) => this.#sendHeartbeat(seat));
       this.unheard = undefined;
     } catch (error) {
       this.unheard = this.faultOf(error);
@@ -257,7 +257,7 @@ export class Membership {
     }
   }
 
-  async #giveSign({ link, nodeId, epoch }: Seat): Promise<void> {
+  async #sendHeartbeat({ link, nodeId, epoch }: Seat): Promise<void> {
     const beat = 'SELECT * FROM inf_gw.beat($1, $2, $3, $4, $5)';
     const { requests, tokens } = this.#minute.sums(performance.now());
     const values = [nodeId, epoch, requests, tokens, this.#events.seen?.() ?? 0n];
@@ -267,8 +267,8 @@ export class Membership {
     this.#events.onBeat?.();
   }
 
-  /** What fails of this is tried again with the next sign of life: the others hear of this gateway all the same. */
-  async #lookForDead(): Promise<void> {
+  /** Failures are retried with the next heartbeat, which does not depend on this check. */
+  async #reapDead(): Promise<void> {
     if (this.#seat === undefined || performance.now() - this.#seatedAtMs <= LISTENING_MS) return;
     try {
       await this.run(({ link }) => this.#reap(link));
@@ -282,7 +282,7 @@ export class Membership {
     if (row !== undefined && row.names.length > 0) this.#events.onDeaths(row.names, Number(row.settled));
   }
 
-  /** Gives the connections up, says why, and connects again. */
+  /** Drops the connections, reports the fault, and reconnects. */
   #lose(error: unknown): void {
     const fault = this.faultOf(error);
     if (fault === undefined || this.#seat === undefined) return;
@@ -312,11 +312,11 @@ export class Membership {
   }
 }
 
-/** Whether the connections cannot be used any more after an error, and not only its query failed. */
+/** Whether an error makes the connections unusable, rather than failing a single query. */
 function endsSeat(error: unknown): boolean {
   const { code = '' } = error as ServerError;
   const isFromServer = /^[0-9A-Z]{5}$/.test(code);
-  // The server ends the connection, is not the primary any more, or has shut this gateway out.
+  // The server closed the connection, is no longer the primary, or has shut this gateway out.
   return !isFromServer || code.startsWith('57P') || code.startsWith('08') || ENDING_STATES.includes(code);
 }
 

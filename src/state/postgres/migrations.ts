@@ -1,15 +1,15 @@
-/** Brings a database to today's tables, one process at a time. */
+/** Migrates a database to the current schema, one process at a time. */
 
 import type pg from 'pg';
 import { UserError } from '../../core/errors.ts';
 import { FUNCTIONS, MIGRATIONS } from './schema.ts';
 
-/** The advisory lock that migrations take: any number that no other program uses. */
+/** The advisory lock of migrations: an arbitrary number that other programs do not use. */
 const LOCK = 7_402_118_300;
 
-/** The version of the tables; 0 if there are none. */
+/** The schema version; 0 without tables. */
 export async function schemaVersion(client: pg.ClientBase): Promise<number> {
-  // Not `to_regclass`: within a transaction it may answer from a cache that is older than the wait for the lock.
+  // Not `to_regclass`: within a transaction it may answer from a cache older than the wait for the lock.
   const exists = await client.query<{ exists: boolean }>(
     `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inf_gw' AND tablename = 'migrations') AS exists`,
   );
@@ -19,9 +19,8 @@ export async function schemaVersion(client: pg.ClientBase): Promise<number> {
 }
 
 /**
- * Makes or updates the tables if that is needed. Returns whether there were none. Throws a UserError
- * if a newer version of the program has migrated them, and an error of the database if the user may
- * not.
+ * Creates or migrates the tables if necessary. Returns whether they are new. Throws a UserError if a newer version of the
+ * program has migrated them, and a database error if the user lacks privileges.
  */
 export async function migrate(client: pg.ClientBase): Promise<boolean> {
   const before = await schemaVersion(client);
@@ -46,7 +45,7 @@ export async function migrate(client: pg.ClientBase): Promise<boolean> {
     await client.query('COMMIT');
     return version === 0;
   } catch (error) {
-    // If the connection is gone, so is the transaction.
+    // If the connection is lost, the server rolls back.
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }

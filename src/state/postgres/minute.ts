@@ -1,22 +1,22 @@
-/** What a gateway admitted and charged in the last minute. The caller passes the time. */
+/** Counts a gateway's admissions and charged tokens of the last minute. The caller passes the time. */
 
-/** Seconds of which the sums are kept. */
+/** Number of seconds with stored sums. */
 const SPAN_S = 60;
 
 export interface MinuteSums {
   readonly requests: number;
-  /** Input and output. */
+  /** Input and output tokens. */
   readonly tokens: number;
 }
 
-/** One slot for each second of a minute: counting costs the same however much there is to count. */
+/** One slot per second of a minute, so that counting has a constant cost. */
 export class Minute {
   readonly #requests = new Array<number>(SPAN_S).fill(0);
   readonly #tokens = new Array<number>(SPAN_S).fill(0);
-  /** The second that was counted last. */
+  /** The last counted second. */
   #second = 0;
 
-  /** `atMs` is of a clock that never goes back. */
+  /** `atMs`: time of a monotonic clock. */
   count(atMs: number, requests: number, tokens: number): void {
     const slot = this.#advance(atMs);
     this.#requests[slot] = (this.#requests[slot] as number) + requests;
@@ -30,7 +30,7 @@ export class Minute {
     return { requests: sum(this.#requests), tokens: sum(this.#tokens) };
   }
 
-  /** Empties the slots of the seconds that have passed. Returns the slot of this one. */
+  /** Clears the slots of the elapsed seconds. Returns the slot of the current one. */
   #advance(atMs: number): number {
     const second = Math.floor(atMs / 1_000);
     const first = Math.max(this.#second + 1, second - SPAN_S + 1);

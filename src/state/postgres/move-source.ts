@@ -14,7 +14,7 @@ export class DatabaseSource implements MoveSource {
   readonly contents: MoveSource['contents'];
   readonly #session: LongSession;
 
-  /** Locks the tables. Throws a UserError if there are none, or a gateway runs on them. */
+  /** Locks the tables. Throws a UserError if they do not exist or a gateway runs on them. */
   static async open(address: PostgresAddress): Promise<DatabaseSource> {
     const session = await LongSession.open(address);
     try {
@@ -24,7 +24,7 @@ export class DatabaseSource implements MoveSource {
       await session.with(migrate);
       await assertNoGateways(session.run, address);
       await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-      // Before the first query, which fixes the moment that is seen.
+      // Comes before the first query, which takes the snapshot.
       await session.run(LOCK_TABLES);
       await assertNoGateways(session.run, address);
       return new DatabaseSource(session);

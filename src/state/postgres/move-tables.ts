@@ -1,4 +1,4 @@
-/** The tables of a shared state that is moved: their names in the source and the target, and how others are kept away. */
+/** The tables of a shared state during a move: their names in source and target, and their locks. */
 import { UserError } from '../../core/errors.ts';
 import { counted } from '../../core/plural.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
@@ -7,14 +7,14 @@ import { NOW_US } from './activity.ts';
 import type { Run } from './database.ts';
 import { SILENCE_US } from './schema/nodes.ts';
 
-/** Until the end of the transaction others can read, but neither write nor start a gateway. */
+/** Until the end of the transaction other sessions can read, but can neither write nor start a gateway. */
 export const LOCK_TABLES = `LOCK TABLE inf_gw.account, inf_gw.keys, inf_gw.credit_entries, inf_gw.nodes, inf_gw.holds,
   inf_gw.journal, inf_gw.refusals IN SHARE ROW EXCLUSIVE MODE`;
 
 const ALIVE = `SELECT name, (${NOW_US} - alive_us) / 1000000 AS silent_s FROM inf_gw.nodes
   WHERE alive_us > ${NOW_US} - ${SILENCE_US} ORDER BY name`;
 
-/** Throws a UserError that names the gateways that run on a shared state, if there are any. */
+/** Throws a UserError with the names of the gateways that run on a shared state, if any. */
 export async function assertNoGateways(run: Run, address: PostgresAddress): Promise<void> {
   const alive = await run(ALIVE);
   if (alive.length === 0) return;
@@ -25,7 +25,7 @@ export async function assertNoGateways(run: Run, address: PostgresAddress): Prom
   ]);
 }
 
-/** A table, with the names that its columns have in a file. */
+/** Selects a table with SQLite's column names. */
 export function movedTable(table: MovedTable): string {
   return table === 'holds'
     ? '(SELECT h.*, admitted_us / 1000 AS admitted_at_ms FROM inf_gw.holds h) h'

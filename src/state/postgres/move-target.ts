@@ -9,14 +9,14 @@ import { LongSession } from './long-session.ts';
 import { migrate } from './migrations.ts';
 import { assertNoGateways, LOCK_TABLES, movedTable } from './move-tables.ts';
 
-/** How holds are stored: with what a file does not record, at its most. Their gateway is dead. */
+/** The columns of holds. SQLite does not store reserved tokens, so the maximum is used. The holds get a dead gateway. */
 const HOLD = {
   columns:
     'request_id, key_id, model, admitted_us, input_tokens, output_tokens, hold_nanos, reserved_tokens, node_id, price, levels, end_user',
   values: `request_id, key_id, model, admitted_at_ms * 1000, input_tokens, output_tokens, hold_nanos,
     input_tokens + output_tokens, (SELECT id FROM inf_gw.nodes WHERE name = 'migrated'), price, levels, end_user`,
 };
-/** Silent since 1970, so that the first gateway settles the holds that it left. */
+/** Silent since 1970, so that the first gateway that starts settles its holds. */
 const DEAD_NODE = `INSERT INTO inf_gw.nodes (name, instance, version, address, epoch, started_at_ms, alive_us)
   VALUES ('migrated', '', '', '', 1, 0, 0) ON CONFLICT DO NOTHING`;
 
@@ -37,7 +37,7 @@ export class DatabaseTarget implements MoveTarget {
   readonly #session: LongSession;
   #hasPartitions = false;
 
-  /** Makes and locks the tables. Throws a UserError if they have anything in them, or a gateway runs on them. */
+  /** Creates and locks the tables. Throws a UserError if they are not empty or a gateway runs on them. */
   static async open(address: PostgresAddress): Promise<DatabaseTarget> {
     const session = await LongSession.open(address);
     try {
@@ -100,7 +100,7 @@ export class DatabaseTarget implements MoveTarget {
     return this.#session.close();
   }
 
-  /** For every month of the journal, which are those of the sums. */
+  /** Creates a journal partition for every month with sums. */
   async #makePartitions(): Promise<void> {
     this.#hasPartitions = true;
     const { run } = this.#session;
@@ -121,7 +121,7 @@ async function assertEmpty({ run }: LongSession, address: PostgresAddress): Prom
   }
 }
 
-/** Text in PostgreSQL has no zero bytes. Ids of hosts may have some in a file. */
+/** PostgreSQL text cannot contain zero bytes, but ids from hosts in SQLite may. */
 function withoutZeros(text: string | null): string | null {
   return text?.replaceAll('\0', '\u{FFFD}') ?? null;
 }

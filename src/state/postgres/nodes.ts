@@ -1,4 +1,4 @@
-/** The gateways that share a database, as operators see them. */
+/** The gateways of a shared database, for operators. */
 import { type LogLoss, lossOf } from '../../core/log-loss.ts';
 import type { KeyActivity, LogSize, NodeRecord, NodeState, Nodes } from '../nodes.ts';
 import { requestsIn } from '../request-book.ts';
@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { DIALECT } from './dialect.ts';
 import { SILENCE_US } from './schema/nodes.ts';
 
-/** Where names come and go, as in containers, most of them will never be heard of again. */
+/** With changing names, as in containers, most gateways never return. */
 const REMEMBERED_US = 86_400_000_000;
 const MAX_NODES = 200;
 
@@ -26,7 +26,7 @@ const NODES = `WITH seen AS (
   WHERE s.seen_us > s.us - ${REMEMBERED_US} OR o.requests > 0
   ORDER BY s.state <> 'alive', s.name LIMIT ${MAX_NODES}`;
 
-/** It has no gaps. */
+/** Sequence numbers have no gaps. */
 const LOG_SIZE = `SELECT coalesce(max(seq) - min(seq) + 1, 0) AS entries, pg_total_relation_size('inf_gw.log') AS bytes FROM inf_gw.log`;
 const LOSSES = 'SELECT * FROM inf_gw.losses WHERE accepted_us IS NULL ORDER BY found_us DESC, node LIMIT $1';
 const ACCEPT = `UPDATE inf_gw.losses SET accepted_us = ${NOW_US} WHERE accepted_us IS NULL`;
@@ -71,7 +71,7 @@ export class PostgresNodes implements Nodes {
   }
 
   async stopRequest(id: string): Promise<boolean> {
-    // Text in PostgreSQL has no zero bytes, and so no id has one.
+    // PostgreSQL text cannot contain zero bytes, so no stored id matches.
     if (id.includes('\0')) return false;
     const [row] = await this.#database.run(STOP, [id]);
     return row?.found != null;

@@ -1,4 +1,4 @@
-/** The database as the command line and the dashboard open it. */
+/** Opens the database for the CLI and the TUI. */
 import type { KeptResponse } from '../../core/kept-responses.ts';
 import { type PostgresAddress, showAddress } from '../../core/postgres-address.ts';
 import { openBook, openPart } from '../book.ts';
@@ -12,13 +12,13 @@ import { PostgresNodes } from './nodes.ts';
 import { PostgresStandings } from './standings.ts';
 
 /**
- * A number of the last change to the account, which every decision and every entry makes, and one
- * that every change of a key makes larger: both are ids of transactions.
+ * Two change markers from transaction ids: one of the account, which changes with every decision and log entry, and one
+ * that grows with every change of a key.
  */
 const CHANGES = `SELECT (SELECT xmin::text FROM inf_gw.account) AS account,
   (SELECT sum(xmin::text::bigint) FROM inf_gw.keys) AS keys`;
 
-/** Opens the database, making or updating its tables if that is needed. Throws a UserError. */
+/** Opens the database, and creates or migrates its tables if necessary. Throws a UserError. */
 export async function openState(address: PostgresAddress): Promise<OpenState> {
   const { database, created } = await Database.open(address);
   return openDatabase(database, created, address);

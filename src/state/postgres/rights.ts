@@ -1,7 +1,10 @@
-/** Who may do what in a shared state: an operator owns it, and a gateway calls functions and reads. */
+/** Privileges in a shared state: an operator owns the tables; a gateway calls functions and reads. */
 import pg from 'pg';
 
-/** What a gateway calls. They run with the owner's rights, so that its role needs none on tables. */
+/**
+ * The functions that gateways call. They run with the owner's privileges, so that a gateway's role needs none for writing
+ * tables.
+ */
 export const GATEWAY_FUNCTIONS = [
   'append',
   'write_for',
@@ -29,7 +32,7 @@ export const GATEWAY_FUNCTIONS = [
   .map((name) => `'${name}'`)
   .join(', ');
 
-/** Closes the functions to everybody but the owner, and lets those of a gateway act for the owner. */
+/** Revokes the functions from all roles except the owner, and makes the functions of gateways SECURITY DEFINER. */
 export const RIGHTS = `
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA inf_gw FROM PUBLIC;
 DO $$
@@ -44,7 +47,7 @@ BEGIN
 END $$;
 `;
 
-/** Gives a role what a gateway needs, and takes away whatever else it has. `role` is a quoted identifier. */
+/** Grants a role the privileges of a gateway, and revokes all others. `role` is a quoted identifier. */
 export function grantsFor(role: string): readonly string[] {
   const execute = `DECLARE
   f regprocedure;

@@ -1,4 +1,4 @@
-/** The numbered steps from an empty database to today's tables, and the functions that work on them. */
+/** The numbered migrations from an empty database to the current tables, and the functions on the tables. */
 import { GATEWAY_FUNCTIONS, RIGHTS } from './rights.ts';
 import { ALERT_TABLES, ALERTS } from './schema/alerts.ts';
 import { BUDGET_TABLES, BUDGETS } from './schema/budgets.ts';
@@ -14,12 +14,12 @@ import { TABLES } from './schema/tables.ts';
 import { RETENTION_TABLE, UPKEEP } from './schema/upkeep.ts';
 
 /**
- * Step n brings the tables from version n - 1 to n; `inf_gw.migrations` holds the numbers. A step that was released is never
- * changed. A change of functions alone is a step, too: an empty one.
+ * Step n migrates the tables from version n - 1 to n; `inf_gw.migrations` contains the versions. A released step never
+ * changes. A change of functions alone requires a step, too: an empty one.
  */
 export const MIGRATIONS: readonly string[] = [
   [TABLES, LEVEL_TABLES, BUDGET_TABLES, ALERT_TABLES, NAME_TABLES, RETENTION_TABLE, KEPT_TABLES, LOSS_TABLE].join('\n'),
-  // As in a state file.
+  // The same columns and indexes as in SQLite.
   `ALTER TABLE inf_gw.holds ADD COLUMN end_user text;
 DROP INDEX inf_gw.keys_by_parent;
 CREATE INDEX keys_by_parent ON inf_gw.keys (parent_id, created_at_ms) WHERE parent_id IS NOT NULL;
@@ -29,7 +29,7 @@ CREATE INDEX live_keys_by_parent ON inf_gw.keys (parent_id, id) WHERE parent_id 
 
 const FUNCTION = `SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'inf_gw'::regnamespace`;
 
-/** Roles of gateways may call what is new, and read new tables. */
+/** Grants gateway roles the new functions and read access to the new tables. */
 const GRANT_AGAIN = `DO $$
 DECLARE
   v_role text; f regprocedure;
@@ -46,8 +46,8 @@ BEGIN
 END $$;`;
 
 /**
- * All functions, as they are after the last step. Gateways of earlier versions go on: what they call stays, with its
- * parameters and results. What has others has another name.
+ * All functions, as of the last step. Gateways of earlier versions keep running during an upgrade: their functions keep
+ * their parameters and results. A function with a new signature gets a new name.
  */
 export const FUNCTIONS = [
   LEVELS,

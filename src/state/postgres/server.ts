@@ -1,4 +1,4 @@
-/** Opens connections to servers that this program can work with, and says what is wrong with others. */
+/** Opens connections to usable servers, and explains why others are unusable. */
 import { connect as connectSocket } from 'node:net';
 import type pg from 'pg';
 import { type PostgresAddress, type ServerAddress, serversOf } from '../../core/postgres-address.ts';
@@ -8,16 +8,16 @@ import { explained, NoPrimaryError, STANDBY, UnusableServerError } from './fault
 
 /** PostgreSQL 15. */
 const OLDEST_VERSION = 150_000;
-/** How long each of the checks may take. */
+/** Timeout of each check. */
 const CHECK_MS = 2_000;
-/** How long the other servers of an address are waited for once one was found that can be used. */
+/** Maximum wait for the other servers of an address after a usable one was found. */
 const OTHERS_MS = 1_000;
-/** Sent before TLS begins. PostgreSQL answers with a single letter. */
+/** The SSLRequest message, sent before TLS begins. PostgreSQL answers with a single letter. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Opens a connection to a server that can be used. Throws a UserError within ten seconds: for
- * commands, and for the start of a gateway.
+ * Opens a connection to a usable server. Throws a UserError within ten seconds. For commands, and for the start of a
+ * gateway.
  */
 export async function openServer(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
   try {
@@ -27,14 +27,14 @@ export async function openServer(address: PostgresAddress, applicationName: stri
   }
 }
 
-/** As `explained`, but asks once more what it is that answers there, if the error does not tell. */
+/** Like `explained`, but if the error is unclear, first probes what kind of server is answering. */
 export async function explainedAtStart(error: unknown, address: PostgresAddress): Promise<unknown> {
   return explained(await identified(error, address), address);
 }
 
 /**
- * The same for a gateway that runs: throws errors that `faultOf` tells apart. Of several servers it uses the one that takes
- * writes, and none if two do: each would have books of its own.
+ * Opens a connection for a running gateway: throws errors for `faultOf`. With several servers it uses the primary, and
+ * fails if two accept writes: their states would diverge.
  */
 export async function openChecked(address: PostgresAddress, applicationName: string): Promise<pg.Client> {
   const servers = serversOf(address);
@@ -59,10 +59,10 @@ export async function openChecked(address: PostgresAddress, applicationName: str
   );
 }
 
-/** A connection to a server that can be used. */
+/** A connection to a usable server. */
 interface Opened {
   readonly client: pg.Client;
-  /** Which server that is: two addresses may lead to the same. */
+  /** Identity of the server: two addresses may lead to the same one. */
   readonly server: string;
 }
 
@@ -84,7 +84,7 @@ interface ServerFacts {
   readonly started: string;
 }
 
-/** Returns what tells the server from all others. */
+/** Returns an identity of the server. */
 async function assertUsable(client: pg.Client): Promise<string> {
   const { rows } = await query<ServerFacts>(
     client,
@@ -110,13 +110,12 @@ async function assertUsable(client: pg.Client): Promise<string> {
 }
 
 /**
- * Throws a UserError if a pooler shares sessions among its clients. Both connections must be idle,
- * and of this process. What a gateway keeps in its sessions (settings, prepared statements, the
- * order of commits) would be lost.
+ * Throws a UserError if a pooler shares sessions among its clients, because a gateway depends on session state: settings,
+ * prepared statements, and the order of commits. Both connections must be idle and belong to this process.
  */
 export async function refusePooler(first: pg.Client, second: pg.Client, address: PostgresAddress): Promise<void> {
   try {
-    // One session each, or a pooler that hands out sessions last in, first out, or in turns.
+    // Distinguishes exclusive sessions from poolers that assign sessions last in, first out, or in rotation.
     const sessions: number[] = [];
     for (const client of [first, first, second, second, first]) sessions.push(await sessionOf(client));
     const [a, again, b, bAgain, later] = sessions;
@@ -135,7 +134,7 @@ async function sessionOf(client: pg.Client): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** What pg cannot tell about a server that does not answer as expected. */
+/** Replaces an unclear error of pg with the result of a probe. */
 async function identified(error: unknown, { host, port }: PostgresAddress): Promise<unknown> {
   const isUnclear = error instanceof Error && UNCLEAR.test(error.message);
   switch (isUnclear ? await probe(host, port) : 'postgres') {
@@ -159,10 +158,10 @@ async function identified(error: unknown, { host, port }: PostgresAddress): Prom
   }
 }
 
-/** Errors of pg that a server of another kind causes as well as PostgreSQL. */
+/** Errors of pg that PostgreSQL and other kinds of servers can cause. */
 const UNCLEAR = /^(?:timeout expired|Connection terminated|There was an error establishing|received invalid)/;
 
-/** Asks whether PostgreSQL is what answers. `postgres` also where nothing answers at all. */
+/** Probes whether the server is PostgreSQL. Also returns `postgres` if no connection is possible. */
 function probe(host: string, port: number): Promise<'postgres' | 'other' | 'closed' | 'silent'> {
   const { promise, resolve } = Promise.withResolvers<'postgres' | 'other' | 'closed' | 'silent'>();
   const socket = host.startsWith('/') ? connectSocket(`${host}/.s.PGSQL.${port}`) : connectSocket(port, host);
@@ -172,7 +171,7 @@ function probe(host: string, port: number): Promise<'postgres' | 'other' | 'clos
     isConnected = true;
     socket.write(SSL_REQUEST);
   });
-  // S and N: with and without TLS; E: an error, by a server that is out of memory.
+  // S and N: with and without TLS; E: an error of a server that is out of memory.
   socket.once('data', (bytes) => resolve(/^(?:[SN]|E.*)$/s.test(bytes.toString('latin1')) ? 'postgres' : 'other'));
   socket.once('error', () => resolve(isConnected ? 'closed' : 'postgres'));
   socket.once('close', () => resolve('closed'));

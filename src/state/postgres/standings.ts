@@ -1,4 +1,4 @@
-/** The figures by which a gateway that joins the others would decide about requests of a level. */
+/** The figures by which a gateway that joins now would decide about requests of a level. */
 import { utcMonth } from '../../core/clock.ts';
 import { endedSince } from '../budgets.ts';
 import { bookedMonths } from '../sql.ts';
@@ -11,12 +11,12 @@ const ACCOUNT = `SELECT a.balance_nanos, a.held_nanos, n.us AS now_us, coalesce(
       UNION ALL SELECT month, cost_nanos FROM ${bookedMonths('$1')} AS booked
     ) u WHERE u.month = to_char(to_timestamp(n.us / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM')
   ), 0)::bigint AS charged_nanos FROM inf_gw.account a, (SELECT ${NOW_US} AS us) n`;
-/** What was or is booked to the level: its own requests, if it is a key, and those of keys and end users inside. */
+/** Requests booked to the level: for a key its own, and the requests of keys and end users inside it. */
 const BOOKED = '(key_id = $1 OR levels::jsonb ? $1)';
 const WINDOW_MS = 60_000;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 const SINCE = '$2::bigint / 1000 - 60000';
-/** What has ended; what is in flight counts with its hold. */
+/** Ended requests. Requests in flight count with their holds. */
 const ENTRIES = `SELECT ${AT('admitted')} AS admitted_us, ${AT('settled')} AS settled_us, prompt_tokens + completion_tokens AS tokens
   FROM (${endedSince('*', 'inf_gw.journal', SINCE)}) j WHERE ${BOOKED}`;
 const OPEN = `SELECT request_id, model, admitted_us, input_tokens, output_tokens, reserved_tokens, hold_nanos,

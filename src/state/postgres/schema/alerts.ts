@@ -31,7 +31,7 @@ CREATE INDEX alert_outbox_by_target ON inf_gw.alert_outbox (target, due_at_ms) W
 `;
 
 const NOW_MS = 'inf_gw.now_us() / 1000';
-/** Nobody puts a delivery off for longer than it would wait. */
+/** Bounds the delay of a retry to the maximum age of a delivery. */
 const bounded = (milliseconds: string) => `least(greatest(${milliseconds}, 0), ${MAX_PENDING_MS})`;
 
 export const ALERTS = `

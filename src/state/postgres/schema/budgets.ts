@@ -28,7 +28,7 @@ CREATE TABLE inf_gw.budget_steps (
 CREATE INDEX budget_steps_of_users ON inf_gw.budget_steps (window_s, at_ms) WHERE key_id LIKE '%/%';
 `;
 
-/** The step of a moment. */
+/** The length of a window's step in milliseconds. */
 const STEP_MS = 'b.window_s * 10';
 
 export const BUDGETS = `

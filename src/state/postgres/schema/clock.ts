@@ -1,4 +1,4 @@
-/** The function by which decisions go on after the clock of the database was ahead and came back. */
+/** The function that lets decisions resume after the clock of the database was ahead and was set back. */
 import { CLOCK_STEP_MS } from '../../../core/clock.ts';
 import { endedSince } from '../../budgets.ts';
 

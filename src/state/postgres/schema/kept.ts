@@ -1,4 +1,4 @@
-/** Responses that hosts keep: their table in the database, and the functions that write it. */
+/** Response ownership: the table of responses that hosts store, and the functions that write it. */
 import { KEPT_MS, MAX_DROPPED_IDS, MAX_KEPT_IDS } from '../../../core/kept-responses.ts';
 
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';

@@ -1,15 +1,15 @@
-/** Levels: groups, end users, and what requests add up to for them. */
+/** Levels: groups, end users, and their sums. */
 import { GROUP_ID, IDLE_USER_MS } from '../../levels.ts';
 import { isGroup, isUser, SUM_FIGURES } from '../../sql.ts';
 import { ADD_FIGURES, SUMMED, summandOf } from './sums.ts';
 
 const FIGURE_COLUMNS = SUM_FIGURES.map((name) => `${name} bigint NOT NULL`).join(', ');
 
-/** Of the levels of a row of the journal those that are groups, in the same form. */
+/** The groups among the levels of a journal row, in the same format. */
 export const groupsIn = (levels: string) => `CASE WHEN strpos(${levels}, '"${GROUP_ID}') > 0
   THEN (SELECT coalesce('["' || string_agg(l, '","') || '"]', '[]') FROM inf_gw.levels_in(${levels}) l WHERE ${isGroup('l')}) ELSE '[]' END`;
 
-/** Where the budgets of all end users are, if the level is one; otherwise itself. */
+/** For an end user, the id that has the budgets of all end users; otherwise the id itself. */
 export const templateOf = (id: string) =>
   `CASE WHEN strpos(${id}, '/') > 0 THEN split_part(${id}, '/', 1) || '/' ELSE ${id} END`;
 

@@ -1,4 +1,4 @@
-/** The functions that order what gateways ask, and write what they have decided. Nothing is decided here. */
+/** The functions that order commands in the log and write decisions. The decisions themselves are made in the gateways. */
 import { names } from '../../../core/layout.ts';
 import { endedSince } from '../../budgets.ts';
 import { SETTLEMENT } from '../../journal.ts';
@@ -8,29 +8,29 @@ import { bookedMonths } from '../../sql.ts';
 import { arraysOf, BATCH_COLUMNS, DECIDED_HOLD, GROWN_HOLD, LISTED } from '../batch.ts';
 import { ENDS } from './settle.ts';
 
-/** The entries that a gateway reads at once. One that is further behind reads before it asks for anything. */
+/** Maximum number of entries in one read. A gateway further behind reads again before it adds commands. */
 const MOST_ENTRIES = 500;
-/** It reads no more bytes at once, unless a single entry has more. */
+/** Maximum size of one read in bytes, except for a single larger entry. */
 const MOST_READ_BYTES = 4_000_000;
-/** The commands of one entry at most, in bytes. A full batch has some 30,000. */
+/** Maximum size of the commands of an entry, in bytes. A full batch has about 30,000. */
 const MOST_COMMAND_BYTES = 1_000_000;
-/** The keys of one entry at most. A batch has no more than two for each of its 128 commands. */
+/** Maximum number of keys in an entry. A batch has at most two for each of its 128 commands. */
 const MOST_KEYS = 256;
-/** Entries that are kept for whoever lags. One that is further behind begins anew. */
+/** Number of entries kept for slow gateways. A gateway further behind rebuilds its state. */
 const MOST_LAG = 200_000;
-/** How long entries are kept at least, so that whoever starts or lags can follow. */
+/** Minimum retention of entries, so that starting and slow gateways can follow. */
 const KEPT_US = 60_000_000;
-/** Entries that are dropped at once. A gateway that adds as many in a second is faster than any. */
+/** Number of entries dropped at a time. Even the fastest gateway adds fewer per second. */
 const MOST_CUT = 2_000;
 
-/** Restores that one transaction may wait for, one after the other. */
+/** Maximum number of consecutive restores that one transaction may wait for. */
 const MOST_RESTORES = 10;
 
 const HELD = arraysOf(DECIDED_HOLD.columns, 'h_');
 const GROWN = arraysOf(GROWN_HOLD.columns, 'g_');
 const LISTINGS = arraysOf(LISTED.columns, 'l_');
 
-/** Amounts of requests that have ended, and of what was decided. */
+/** The amount columns of settlements and of decisions. */
 const ENDED_AMOUNTS = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens', 'cost_nanos'].map(
   (name) => `s_${name}`,
 );
@@ -38,10 +38,10 @@ const DECIDED_AMOUNTS = BATCH_COLUMNS.map(({ name }) => name).filter((name) =>
   /_(?:tokens|nanos|listings)$/.test(name),
 );
 
-/** Whether one of them is less than nothing: an expression that plpgsql evaluates without a query. */
+/** Whether any amount is negative. plpgsql evaluates this expression without a query. */
 const anyNegative = (amounts: readonly string[]) => amounts.map((name) => `0 > ANY (${name})`).join(' OR ');
 
-/** What a key or a group is in: none or one row. */
+/** The parent key or group of a key or a group: at most one row. */
 const outerOf = (id: string) => `SELECT coalesce(k.parent_id, k.group_id) AS id FROM inf_gw.keys k WHERE k.id = ${id}
       UNION ALL SELECT g.group_id FROM inf_gw.groups g WHERE g.id = ${id}`;
 
@@ -50,7 +50,7 @@ const budgetsOf = (
 ) => `(SELECT json_agg(json_build_object('period', b.period, 'limit', b.limit_nanos::text))::text
           FROM inf_gw.budgets b WHERE b.key_id = ${id})`;
 
-/** What keys and groups, called `k`, have in common. */
+/** The common fields of keys and groups; the table alias is `k`. */
 const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'allowlist', k.allowlist::text,
       'created_at_ms', k.created_at_ms, 'group_id', k.group_id, 'budgets', ${budgetsOf('k.id')},
       'user_limits', (SELECT json_build_object(${userLimitsAs('u')}, 'budgets', ${budgetsOf("k.id || '/'")})::text
@@ -337,7 +337,7 @@ END $$;
 `;
 
 const MINUTE_US = 60_000_000;
-/** The keys of one row of facts, some 600 bytes each. */
+/** Number of keys in one row of facts, about 600 bytes each. */
 const FACTS_AT_ONCE = 500;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 

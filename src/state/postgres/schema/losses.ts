@@ -1,6 +1,6 @@
-/** What the database has lost of the log: the table of it, and the function by which gateways say so. */
+/** Log losses of the database: their table, and the function with which gateways report them. */
 
-/** A gateway's role may call the function as often as it likes. */
+/** Bounds the table: a gateway's role can call the function any number of times. */
 const MOST_LOSSES = 1_000;
 const DAY_US = 86_400_000_000;
 

@@ -1,4 +1,4 @@
-/** Usage by user, tag and app in the database: its tables, and the function that keeps it. */
+/** Usage by user, tag and app: the tables, and the function that updates them. */
 import { MAX_NAMES, OTHER_NAMES } from '../../../core/spent-by.ts';
 import { NAME_SUM_COLUMNS } from '../../names.ts';
 import { ADD_FIGURES, SUMMED } from './sums.ts';
@@ -41,19 +41,22 @@ CREATE TABLE inf_gw.usage_name_keys (
 );
 `;
 
-/** Requests, once for each name of theirs. */
+/** Requests, repeated for each of their names. */
 const NAMED = `unnest(p_rows) x, LATERAL (VALUES ('user', x.by_user), ('tag', x.by_tag), ('app', x.by_app)) AS n (kind, name)
     WHERE n.name IS NOT NULL`;
 
-/** Their names with the day and the place of each, `p`, that a key has for it: looked for one by one, or all are read for a few. */
+/**
+ * Requests by name and day, with the slot `p` of the key for that name. The lateral join looks up each slot separately; a
+ * plain join would read all slots for a few names.
+ */
 const WITH_PLACES = `(SELECT x.*, n.kind, n.name FROM ${NAMED}) n
     LEFT JOIN LATERAL (SELECT k.name FROM inf_gw.usage_name_keys k WHERE k.month = substr(n.day, 1, 7) AND k.kind = n.kind
       AND k.key_id = n.key_id AND k.name = n.name LIMIT 1) p ON true`;
 
-/** Those that had no place before. */
+/** Names without a slot before. */
 const NEW_NAMES = 'unnest(v_months, v_kinds, v_key_ids, v_names) AS m (month, kind, key_id, name)';
 
-/** Adds requests to the sums of the names with these places. */
+/** Adds requests to the sums by name, using these slots. */
 const addTo = (from: string) => `INSERT INTO inf_gw.usage_name_days AS u (${NAME_SUM_COLUMNS})
     SELECT day, kind, coalesce(place, '${OTHER_NAMES}'), key_id, model, ${SUMMED} FROM ${from}
     GROUP BY 1, 2, 3, 4, 5

@@ -1,4 +1,4 @@
-/** The functions by which gateways take part, are heard of, and are taken for dead. */
+/** The functions with which gateways join, send heartbeats, and are declared dead. */
 import { names } from '../../../core/layout.ts';
 import { SETTLEMENT } from '../../journal.ts';
 import { SQL_TYPES } from '../batch.ts';
@@ -6,20 +6,23 @@ import { SQL_TYPES } from '../batch.ts';
 /** Silence after which a node is dead: its holds are settled and its name is free. */
 export const SILENCE_US = 8_000_000;
 
-/** Three signs of life that did not come: less than a start waits for one. */
+/** Three missed heartbeats: less than a start waits for one. */
 const MISSED_US = 3_000_000;
 
-/** The nodes with requests in flight: one pass over these. Nodes of the past are many, and stay. */
+/** The nodes with requests in flight, found in one pass over the holds: past nodes are numerous and never deleted. */
 const OPEN_NODES = '(SELECT DISTINCT node_id FROM inf_gw.holds) h JOIN inf_gw.nodes n ON n.id = h.node_id';
 
-/** Whether decisions on the last entry of a node are not in the tables. Others that have decided it write them. */
+/**
+ * Whether decisions on the last entry of a node are missing in the tables. Other gateways that made the same decisions
+ * write them.
+ */
 const isUnwritten = (node: string) =>
   `EXISTS (SELECT FROM inf_gw.positions p WHERE p.node_id = ${node} AND p.asked_seq > p.written_seq)`;
 
-/** The newest rules that all know that were heard of lately. */
+/** The newest rules version that all live gateways support. */
 const KNOWN_TO_ALL = `(SELECT min(n.rules) AS rules FROM inf_gw.nodes n WHERE n.alive_us > inf_gw.now_us() - ${SILENCE_US})`;
 
-/** The end of a request whose node is dead, by the columns that are not NULL. */
+/** The settlement of a request whose node is dead, as expressions for the columns that are not NULL. */
 const ENDED_AS_HELD: Readonly<Record<string, string>> = {
   request_id: 'h.request_id',
   outcome: `'interrupted'::text`,

@@ -1,4 +1,4 @@
-/** The functions that end requests: they charge, write the journal, and keep the sums. */
+/** The functions that end requests: they charge, write the journal, and update the sums. */
 
 import { names } from '../../../core/layout.ts';
 import { SETTLEMENT } from '../../journal.ts';
@@ -7,17 +7,17 @@ import { arraysOf, typed } from '../batch.ts';
 import { groupsIn } from './levels.ts';
 import { ADD_FIGURES, SUMS, summandOf } from './sums.ts';
 
-/** What a settlement says that the hold of its request does not know. */
+/** The settlement's columns that do not exist in the hold. */
 const SAID = SETTLEMENT.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
 
-/** What becomes of both, in an order that `SAID` follows. */
+/** The columns of a journal row, ending with `SAID` in its order. */
 const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
   ${names(SAID)}`;
 
-/** How far the clock of a server that is gone may have been ahead of the one that has its database now: a day. */
+/** Maximum assumed clock difference between a failed server and its successor: a day. */
 const MOST_AHEAD_US = 86_400_000_000;
 
-/** How requests ended, as one array for each column. */
+/** Settlements as one array per column. */
 export const ENDS = arraysOf(SETTLEMENT.columns, 's_');
 
 export const SETTLE = `

@@ -1,12 +1,11 @@
-/** The tables of a shared state, and the rules that hold for whoever writes to them. */
+/** The tables of a shared state, and the locking rules for writers. */
 
 /**
- * Whoever changes money, sums or nodes, or writes to the log, first locks the row of `account`: so
- * nothing else is locked in any order, and no two transactions can wait for each other. An edit of a
- * key locks that key before, which no gateway does. Reading needs no lock.
+ * A transaction that changes money, sums or nodes, or writes to the log, first locks the row of `account`. With this
+ * single first lock, transactions cannot deadlock. An edit of a key locks the key before it, which gateways never do.
+ * Reads need no lock.
  *
- * Times in `_us` are the ledger's, in microseconds since 1970. They are those of the database's
- * clock, and never go back.
+ * Times in `_us` are the ledger's, in microseconds since 1970. They follow the database's clock and never decrease.
  */
 export const TABLES = `
 CREATE TABLE inf_gw.keys (

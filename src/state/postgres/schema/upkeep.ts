@@ -1,4 +1,4 @@
-/** The functions that keep the tables in shape: counts of refusals, months of the journal, retention. */
+/** Maintenance functions: refusal counts, journal partitions, retention. */
 import { DAY_COLUMNS, SUM_FIGURES, SUM_NAMES } from '../../sql.ts';
 import { groupsIn } from './levels.ts';
 import { ADD_FIGURES, SUMS } from './sums.ts';
