@@ -1,6 +1,6 @@
 /**
- * Removes what a client must not read from an answer that is otherwise relayed as it is: secrets of
- * the operator, and errors about the operator's account.
+ * Removes the operator's secrets and errors about the operator's account from an answer that is otherwise relayed
+ * unchanged.
  */
 import { isObject, readJson } from '../core/json.ts';
 import { applyEdits, type Edit, type Member, membersOf, NestingError } from './members.ts';
@@ -11,10 +11,9 @@ const WITHHELD = '[withheld]';
 const WITHHELD_ERROR = { code: 'upstream_error', message: 'The provider reported an error.' } as const;
 
 /**
- * The text of an answer without what a client must not read; members without any keep their bytes.
- * Undefined if there is nothing to remove, which is almost always so, and found out at almost no
- * cost. `format`: members of the format. Models write into these, and may name any host: only
- * credentials are removed from them.
+ * Returns the text of an answer without secrets; members without any keep their bytes. Undefined if the answer is clean,
+ * which is the usual case and cheap to detect. `format`: members of the format. Models write into these and may name any
+ * host, so only credentials are removed from them.
  */
 export function withoutSecrets(
   text: string,
@@ -29,27 +28,27 @@ export function withoutSecrets(
     return edits.length === 0 ? undefined : applyEdits(text, edits);
   } catch (error) {
     if (!(error instanceof NestingError)) throw error;
-    // No completion is nested that deeply.
+    // No completion is nested this deeply.
     return JSON.stringify({ error: WITHHELD_ERROR });
   }
 }
 
-/** What models and tools write into the items and blocks of an answer, and what names them. */
+/** Members of an answer's items and blocks that models and tools write, and their identifiers. */
 const PART_FIELDS: ReadonlySet<string> = new Set(
   'id type status role name namespace text refusal annotations citation citations logprobs thinking signature data summary content encrypted_content partial_json arguments input action actions operation queries results result revised_prompt code output outputs tools title context stop_reason stop_sequence container'.split(
     ' ',
   ),
 );
-/** Objects in events that hold an answer. */
+/** Objects in events that contain an answer. */
 const ANSWERS: ReadonlySet<string> = new Set(['response', 'message']);
-/** Objects in events that are part of an answer. */
+/** Parts of an answer in events. */
 const PARTS: ReadonlySet<string> = new Set(['item', 'content_block', 'part', 'delta']);
 /** Lists of the parts of an answer. */
 const PART_LISTS: ReadonlySet<string> = new Set(['output', 'content']);
 
 /**
- * What a member is. `written`: by a model or a tool, or it names nothing secret. `foreign`: only the
- * host can have written it.
+ * The origin of a member. `written`: by a model or a tool, or free of secrets. `foreign`: only the host can have written
+ * it.
  */
 type Kind = 'error' | 'choices' | 'answer' | 'part' | 'parts' | 'written' | 'foreign';
 
@@ -62,7 +61,7 @@ function kindOf(name: string, value: unknown, fields: ReadonlySet<string>): Kind
   return isObject(value) && PARTS.has(name) ? 'part' : 'written';
 }
 
-/** Whether an answer has an error, or a secret in a member that is not of the format. */
+/** Whether an answer has an error, or a secret in a member outside the format. */
 function isSuspect(answer: Readonly<Record<string, unknown>>, secrets: Secrets, format: ReadonlySet<string>): boolean {
   for (const name in answer) if (isMemberSuspect(name, answer[name], secrets, format)) return true;
   return false;
@@ -83,7 +82,7 @@ function isMemberSuspect(name: string, value: unknown, secrets: Secrets, fields:
       return (value as unknown[]).some((part) => isObject(part) && isSuspect(part, secrets, PART_FIELDS));
     case 'foreign': {
       if (isSecret(name, secrets)) return true;
-      // Some hosts name a provider in every chunk: a short text is not worth writing as JSON.
+      // Some hosts name a provider in every chunk; converting short strings to JSON is too slow.
       const text = typeof value === 'string' ? value : value ? JSON.stringify(value) : '';
       return isSecret(text, secrets);
     }
@@ -109,7 +108,7 @@ function editsOf(
   return [...edits, { start: keyStart, end: valueStart, replacement: `"${WITHHELD}":` }];
 }
 
-/** The same value if there is nothing to remove. */
+/** Returns the same value if it is clean. */
 function cleanMember(name: string, value: unknown, secrets: Secrets, fields: ReadonlySet<string>): unknown {
   switch (kindOf(name, value, fields)) {
     case 'error':
@@ -146,12 +145,12 @@ function cleanChoice(choice: unknown, secrets: Secrets): unknown {
   return error === clean.error ? clean : { ...clean, error };
 }
 
-/** An error within an answer is passed on whole, or not at all. */
+/** Returns an error within an answer unchanged, or withholds it entirely. */
 function cleanError(error: unknown, secrets: Secrets): unknown {
   return !error || isForClients(error, secrets) ? error : WITHHELD_ERROR;
 }
 
-/** For what a model has written: it keeps everything but credentials. */
+/** Removes credentials from model output. */
 function withoutCredentials(value: unknown, secrets: Secrets): unknown {
   const credentials = [...secrets.credentials, ...(secrets.ofRequest ?? [])];
   return mapStrings(value, (text) =>
@@ -159,7 +158,7 @@ function withoutCredentials(value: unknown, secrets: Secrets): unknown {
   );
 }
 
-/** For what only the host can have written. */
+/** Removes all secrets from members that only the host can have written. */
 function withoutAnySecret(value: unknown, secrets: Secrets): unknown {
   return mapStrings(value, (text) => (isSecret(text, secrets) ? WITHHELD : text));
 }
@@ -169,8 +168,8 @@ function isSecret(text: string, secrets: Secrets): boolean {
 }
 
 /**
- * Replaces every text and name within a value. The same value if none has changed. The recursion is
- * bounded by MAX_JSON_DEPTH.
+ * Replaces every string and name within a value. Returns the same value if all are unchanged. MAX_JSON_DEPTH bounds the
+ * recursion.
  */
 function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
@@ -182,12 +181,12 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return objectOf(after);
 }
 
-/** The object of these names and values, in turns. */
+/** Builds an object from alternating names and values. */
 function objectOf(entries: readonly unknown[]): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: entries.length / 2 }, (_, i) => [entries[2 * i], entries[2 * i + 1]]));
 }
 
-/** The same list if no item has changed. */
+/** Returns the same list if all items are unchanged. */
 function mapItems(items: readonly unknown[], change: (item: unknown, i: number) => unknown): readonly unknown[] {
   const changed = items.map(change);
   return changed.every((item, i) => item === items[i]) ? items : changed;

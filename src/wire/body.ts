@@ -5,25 +5,25 @@ import { findSyntaxError, positionAt } from './json-position.ts';
 import { MAX_JSON_DEPTH, type Member, membersOf, NestingError } from './members.ts';
 import { excessOf, MAX_JSON_PARTS } from './structure.ts';
 
-/** A file of a form, as a field has it. Its bytes are a part of the body, and no copy. */
+/** A file in a form field. Its bytes are a view of the body. */
 export interface FormFile {
   readonly bytes: Buffer;
 }
 
-/** A form as it was sent. */
+/** A form in its original bytes. */
 export interface Form {
   readonly boundary: string;
   readonly bytes: Buffer;
-  /** Where each field stands that is no file. */
+  /** Position of each field that is not a file. */
   readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
 }
 
-/** A JSON object with its original text, or what a form says in its place. */
+/** A JSON object with its original text, or the fields of a form. */
 export interface JsonBody {
   readonly text: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly members: readonly Member[];
-  /** As a form, of which this says the fields; undefined for JSON. */
+  /** The form that contains the fields; undefined for JSON. */
   readonly form?: Form;
 }
 
@@ -32,8 +32,8 @@ export type BodyResult =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * A shorter body is parsed in about ten milliseconds, whatever it holds, and has too few bytes for
- * too many parts. Its depth is checked after parsing.
+ * Longer bodies are checked before parsing. A shorter one parses in about ten milliseconds, whatever its content, and
+ * cannot contain too many parts; its depth is checked after parsing.
  */
 const LONG_BODY_BYTES = 256 * 1024;
 
@@ -44,8 +44,8 @@ function startsWithMark(body: Buffer): boolean {
 }
 
 /**
- * Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. A byte
- * order mark before it is passed over, and is not part of its text.
+ * Parses a body. It must be UTF-8 and a JSON object, not too deep, without duplicate fields. A leading byte order mark is
+ * skipped and is not part of the text.
  */
 export function readJsonBody(body: Buffer): BodyResult {
   const bytes = startsWithMark(body) ? body.subarray(BYTE_ORDER_MARK.length) : body;
@@ -75,10 +75,10 @@ export function readJsonBody(body: Buffer): BodyResult {
 const TOO_DEEP = problem(`The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`);
 const TOO_MANY_PARTS = problem(`The request body has more than ${MAX_JSON_PARTS} objects, arrays, strings and commas.`);
 
-/** Where the first bytes are that are not UTF-8. */
+/** Returns the position of the first invalid UTF-8. */
 function positionOfInvalidUtf8(bytes: Buffer): string {
   const text = bytes.toString('utf8');
-  // Each invalid sequence was replaced by U+FFFD, which valid text may contain as well.
+  // toString replaces each invalid sequence with U+FFFD, which valid text may also contain.
   let at = -1;
   let byteAt = 0;
   do {

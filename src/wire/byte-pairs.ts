@@ -1,19 +1,19 @@
 /**
- * Counts the tokens of a piece by byte pair encoding with the first 65,531 of the 200,000 tokens of o200k_base. The encoding merges
- * the pair of the lowest rank first, and no merge makes a pair of a lower rank. These are therefore the first merges of the
- * encoding, in its order, and the count is never below the encoding's.
+ * Counts the tokens of a piece by byte pair encoding with the first 65,531 of the 200,000 tokens of o200k_base. The
+ * encoding merges the pair of the lowest rank first, and no merge creates a pair of a lower rank. So these are the first
+ * merges of the encoding, in its order, and the count is never below the encoding's.
  */
 import { packedMerges } from './token-merges.ts';
 import { unpack } from './token-tables.ts';
 
-/** Tokens below are single bytes. The others are numbered in the order of their ranks. */
+/** Lower tokens are single bytes. The others are numbered by rank. */
 const FIRST_MADE = 256;
 const TOKENS = 1 << 16;
 /** Twice as many as merges, so that a search takes 1.5 steps on average and 29 at most. */
 const SLOTS = 1 << 17;
-/** Bytes that are merged together. A longer piece is cut, at a cost of a few tokens for each cut. */
+/** Maximum bytes per merge. Longer pieces are split, at a cost of a few tokens per split. */
 const MOST_BYTES = 16_384;
-/** In longer pieces, to look for the lowest merge takes longer than to keep merges in order. */
+/** Up to this length, searching for the lowest merge is faster than keeping merges in order. */
 const SHORT_BYTES = 28;
 
 let merger: Merger | undefined;
@@ -32,23 +32,26 @@ class Merger {
   /** A hash table of merges: two tokens as one number, and the token that they make, 0 where a slot is free. */
   readonly #pairs = new Int32Array(SLOTS);
   readonly #made = new Uint16Array(SLOTS);
-  /** The tokens of a piece, and the token that each makes with the next one, or 0. In a long piece their index is that of their first byte. */
+  /**
+   * The tokens of a piece, and the merge of each with the next one, or 0. In a long piece the index of a token is its first
+   * byte.
+   */
   readonly #tokens = new Uint16Array(MOST_BYTES);
   readonly #merges = new Uint16Array(MOST_BYTES);
   /** The neighbours of each token of a long piece. */
   readonly #nexts = new Uint16Array(MOST_BYTES);
   readonly #befores = new Uint16Array(MOST_BYTES + 1);
-  /** By token: the last item of the list of indexes at which this token can be made, or 0. */
+  /** By token: the last item in the list of indexes where a merge creates it, or 0. */
   readonly #lasts = new Uint16Array(TOKENS);
-  /** Items of these lists: an index, and the item before it, or 0. Each byte adds at most one item, and each merge two. */
+  /** Items of these lists: an index and the previous item, or 0. Each byte adds at most one item, and each merge two. */
   readonly #indexes = new Uint16Array(3 * MOST_BYTES + 1);
   readonly #earlier = new Uint16Array(3 * MOST_BYTES + 1);
   #items = 0;
-  /** Tokens that have a list: a bit for each, for 32 of them, and for 1,024 of them. */
+  /** Bitmaps of tokens with a list: one bit per token, per 32 tokens and per 1,024 tokens. */
   readonly #listed = new Int32Array(TOKENS >> 5);
   readonly #by32 = new Int32Array(TOKENS >> 10);
   readonly #by1024 = new Int32Array(TOKENS >> 15);
-  /** The indexes at which the current token is made. */
+  /** The indexes where merges create the current token. */
   readonly #batch = new Uint16Array(MOST_BYTES);
 
   constructor() {
@@ -67,7 +70,7 @@ class Merger {
     return length <= SHORT_BYTES ? this.#countShort(length) : this.#countLong(length);
   }
 
-  /** Returns the token that two tokens make, or 0. */
+  /** Returns the merge of two tokens, or 0. */
   #mergeOf(left: number, right: number): number {
     const pair = (left << 16) | right;
     let slot = slotOf(pair);
@@ -78,7 +81,7 @@ class Merger {
     }
   }
 
-  /** Looks through all pairs for each merge. */
+  /** Searches all pairs for each merge. */
   #countShort(length: number): number {
     const tokens = this.#tokens;
     const merges = this.#merges;
@@ -106,7 +109,10 @@ class Merger {
     }
   }
 
-  /** Lists the indexes at which each token can be made. Tokens are made in ascending order; a merge only adds to lists of higher tokens. */
+  /**
+   * Lists the indexes where each token can be created. Tokens are created in ascending order; a merge only adds to lists of
+   * higher tokens.
+   */
   #countLong(length: number): number {
     let count = length;
     this.#items = 0;
@@ -141,7 +147,7 @@ class Merger {
     this.#list(before, this.#mergeOf(this.#tokens[before] as number, token));
   }
 
-  /** Records the token that an index makes with the next one, or 0. Its items in other lists stay, and are skipped later. */
+  /** Records the merge of an index with the next one, or 0. Its stale items in other lists are skipped later. */
   #list(at: number, token: number): void {
     this.#merges[at] = token;
     if (token === 0) return;
@@ -154,7 +160,7 @@ class Merger {
     setBit(this.#by1024, token >>> 10);
   }
 
-  /** Returns the lowest token that has a list, and marks that list as taken; 0 if no token has one. */
+  /** Returns the lowest token with a list and removes the list; 0 if all lists are empty. */
   #takeLowest(): number {
     const top = this.#by1024[0] === 0 ? 1 : 0;
     if (this.#by1024[top] === 0) return 0;
@@ -165,7 +171,7 @@ class Merger {
     return token;
   }
 
-  /** Moves the indexes that still make a token to the batch, and returns their number. */
+  /** Moves the indexes that still create a token to the batch, and returns their number. */
   #takeList(token: number): number {
     let size = 0;
     for (let item = this.#lasts[token] as number; item !== 0; item = this.#earlier[item] as number) {
@@ -194,7 +200,7 @@ function lowestBit(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }
 
-/** Clears the lowest bit of an integer, and returns whether all of its bits are clear now. */
+/** Clears the lowest bit of an integer, and returns whether the result is zero. */
 function clearLowest(integers: Int32Array, index: number): boolean {
   const bits = integers[index] as number;
   integers[index] = bits & (bits - 1);

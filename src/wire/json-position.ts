@@ -1,4 +1,4 @@
-/** Finds where a text stops being JSON, for error messages. V8 does not always say. */
+/** Finds the position of a JSON syntax error for messages, since V8 does not always report it. */
 
 import {
   BACKSLASH,
@@ -11,10 +11,10 @@ import {
   QUOTE,
 } from '../core/json-text.ts';
 
-// All are sticky: they match at their `lastIndex` only.
+// All are sticky: they match only at their `lastIndex`.
 const SPACE = /[ \t\r\n]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-/** A number that needs another digit. */
+/** An incomplete number. */
 const NUMBER_START = /-?(?:(?:0|[1-9]\d*)(?:(?:\.\d+)?[eE][+-]?|\.)?)?/y;
 const LITERALS = ['true', 'false', 'null'];
 /** The characters of a string up to an escape or its end. */
@@ -24,11 +24,11 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 const ESCAPE_START = /\\(?:u[\dA-Fa-f]{0,3})?/y;
 
 /**
- * The offset of the first character that cannot continue JSON, or the length of the text if it ends
- * too early or is valid. Iterative: the nesting may be of any depth.
+ * Returns the offset of the first character that cannot continue JSON, or the length of a valid or truncated text.
+ * Iterative, so any nesting depth is safe.
  */
 export function findSyntaxError(text: string): number {
-  /** The closing brackets that are due, the innermost last. */
+  /** Expected closing brackets, the innermost last. */
   const open: number[] = [];
   let at = skip(SPACE, text, 0);
   while (true) {
@@ -56,13 +56,13 @@ export function findSyntaxError(text: string): number {
   }
 }
 
-/** Where parsing goes on, or where it fails. */
+/** The offset where parsing continues or fails. */
 interface Step {
   readonly ok: boolean;
   readonly at: number;
 }
 
-/** Closes what ends after a value, and moves to the next value. At the end of the text it fails, too. */
+/** Closes the containers that end after a value, and moves to the next value. Fails at the end of the text, too. */
 function afterValue(text: string, from: number, open: number[]): Step {
   let at = skip(SPACE, text, from);
   while (open.length > 0 && text.charCodeAt(at) === open.at(-1)) {
@@ -74,7 +74,7 @@ function afterValue(text: string, from: number, open: number[]): Step {
   return open.at(-1) === CLOSE_BRACE ? valueOfMember(text, at) : { ok: true, at };
 }
 
-/** From the name of a member to its value. */
+/** Moves from the name of a member to its value. */
 function valueOfMember(text: string, from: number): Step {
   const name = text.charCodeAt(from) === QUOTE ? endOfString(text, from) : { ok: false, at: from };
   if (!name.ok) return name;
@@ -103,20 +103,20 @@ function endOfScalar(text: string, from: number): Step {
   return end > from && end >= start ? { ok: true, at: end } : { ok: false, at: start };
 }
 
-/** How many characters two texts begin with in common. */
+/** Returns the length of the common prefix. */
 function commonLength(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
   return length;
 }
 
-/** The offset after what the pattern matches here. */
+/** Returns the offset after a match at `from`. */
 function skip(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : from;
 }
 
-/** `line N, column M` of an offset, both from 1. Columns count characters. */
+/** Returns `line N, column M` of an offset, both from 1. Columns count characters. */
 export function positionAt(text: string, offset: number): string {
   let line = 1;
   let start = 0;
@@ -126,7 +126,7 @@ export function positionAt(text: string, offset: number): string {
   }
   let column = 1;
   for (let at = start; at < offset; at++) {
-    // The second half of a surrogate pair is not a character of its own.
+    // The second half of a surrogate pair is not a separate character.
     if (!isSecondHalf(text, at)) column++;
   }
   return `line ${line}, column ${column}`;

@@ -1,7 +1,4 @@
-/**
- * Locates the members of a JSON object in its text, so that one can be edited and the others keep
- * their bytes.
- */
+/** Locates the members of a JSON object in its text, so that edits leave other bytes unchanged. */
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -22,9 +19,7 @@ export interface Member {
   readonly valueEnd: number;
 }
 
-/**
- * Deeper than any request or tool schema in use. Code that walks a body recursively relies on it.
- */
+/** Deeper than any request or tool schema in use. Recursive code relies on this limit. */
 export const MAX_JSON_DEPTH = 200;
 
 /** Thrown for JSON that is nested more than {@link MAX_JSON_DEPTH} levels deep. */
@@ -33,8 +28,8 @@ export class NestingError extends Error {
 }
 
 /**
- * The members of the object that starts at `start`, in order, including duplicates. The text must
- * be valid JSON. Throws a NestingError.
+ * Returns the members of the object at `start`, in order, including duplicates. The text must be valid JSON. Throws a
+ * NestingError.
  */
 export function membersOf(text: string, start: number): Member[] {
   const members: Member[] = [];
@@ -52,13 +47,13 @@ export function membersOf(text: string, start: number): Member[] {
   return members;
 }
 
-/** What a string of JSON says. Nearly all names are as they stand: reading an object takes half the time that way. */
+/** Decodes a JSON string. Most names have no escapes; skipping JSON.parse for these halves the time to read an object. */
 function stringAt(text: string, start: number, end: number): string {
   const plain = text.slice(start + 1, end - 1);
   return plain.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : plain;
 }
 
-/** The members of each object in the array of objects that starts at `start`, read once. Otherwise as membersOf. */
+/** Yields the members of each object in the array at `start`, in one pass. Otherwise like membersOf. */
 export function* membersOfEach(text: string, start: number): Generator<readonly Member[]> {
   let at = skipSpace(text, skipSpace(text, start) + 1);
   while (text.charCodeAt(at) !== CLOSE_BRACKET) {
@@ -70,7 +65,7 @@ export function* membersOfEach(text: string, start: number): Generator<readonly 
   }
 }
 
-/** Where each element of the array begins that starts at `start`. The text must be valid JSON. Throws a NestingError. */
+/** Returns the offset of each element of the array at `start`. The text must be valid JSON. Throws a NestingError. */
 function elementsOf(text: string, start: number): number[] {
   const starts: number[] = [];
   let at = skipSpace(text, skipSpace(text, start) + 1);
@@ -82,7 +77,7 @@ function elementsOf(text: string, start: number): number[] {
   return starts;
 }
 
-/** Finds objects within a text, which must be valid JSON, and reads each object and array on the way once. */
+/** Edits objects within valid JSON text. Caches each object and array on a path. */
 export class ObjectEditor {
   readonly #text: string;
   readonly #members = new Map<number, readonly Member[]>();
@@ -93,8 +88,7 @@ export class ObjectEditor {
   }
 
   /**
-   * Sets a member of the object at this path, as parseJson reads the text. `value`: as JSON. Throws a
-   * NestingError.
+   * Sets a member of the object at this path, resolving duplicates like parseJson. `value`: as JSON. Throws a NestingError.
    */
   set(path: readonly (string | number)[], key: string, value: string): Edit {
     const start = path.reduce<number>((at, step) => this.#step(at, step), 0);
@@ -123,8 +117,8 @@ export class ObjectEditor {
 }
 
 /**
- * The value at this path as JSON.parse reads it, of duplicate members the last. Undefined if there is none, or if the text is
- * nested too deeply. The text must be valid JSON.
+ * Returns the position of the value at this path; of duplicate members the last, as in JSON.parse. Undefined if the path
+ * does not exist or the text is nested too deeply. The text must be valid JSON.
  */
 export function locate(
   text: string,
@@ -180,7 +174,7 @@ function endOfValue(text: string, start: number): number {
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      // The object that holds the value is a level too.
+      // The enclosing object is a level too.
       if (++depth >= MAX_JSON_DEPTH) throw new NestingError();
     } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) {
       return at + 1;

@@ -1,22 +1,22 @@
-/** Reads a form with files (multipart/form-data, RFC 7578), and writes it for a host with one field changed. */
+/** Reads a form with files (multipart/form-data, RFC 7578), and rewrites it for a host with changed fields. */
 import { isUtf8 } from 'node:buffer';
 import type { BodyResult, Form, JsonBody } from './body.ts';
 
 const MAX_PARTS = 200;
 const MAX_HEADER_BYTES = 4 * 1024;
-/** Of a field that is no file: longer ones are no settings. */
+/** Maximum length of a text field. Settings are never longer. */
 const MAX_FIELD_BYTES = 1024 * 1024;
 
 const CONTENT_TYPE =
   /^multipart\/form-data *;(?:[^"]*;)? *boundary=(?:"(?<quoted>[\w'()+,./:=? -]{1,70})"|(?<plain>[\w'()+./:=?-]{1,70})) *(?:;|$)/i;
-/** The first line of a form, where nobody says its boundary. */
+/** The first line of a form, for forms without a declared boundary. */
 const FIRST_LINE = /^--(?<boundary>[\w'()+,./:=? -]{1,70})\r\n/;
 
 const EXPECTED = 'The request body is not a form. Expected multipart/form-data';
 
 /**
- * Reads a form. Only what all hosts read alike is taken: another could see other fields than the one that was checked.
- * A name may come several times only if it ends with `[]`. `contentType`: undefined if nobody says it.
+ * Reads a form. Accepts only syntax that all hosts parse alike; otherwise a host could read other fields than the checked
+ * ones. Only names that end with `[]` may repeat. `contentType`: undefined if unknown.
  */
 export function readForm(bytes: Buffer, contentType: string | undefined): BodyResult {
   const boundary = boundaryOf(bytes, contentType);
@@ -31,7 +31,7 @@ export function readForm(bytes: Buffer, contentType: string | undefined): BodyRe
     if (line === '--') break;
     if (line !== '\r\n' || parts >= MAX_PARTS) return problem(`${EXPECTED} of at most ${MAX_PARTS} parts.`);
     const headerEnd = bytes.indexOf('\r\n\r\n', at);
-    // Some hosts take it for an end after any line end, or after none.
+    // Some hosts accept a delimiter after any line end, or without one.
     const next = headerEnd < 0 ? -1 : bytes.indexOf(delimiter, headerEnd + 2);
     const end = next - LINE_END_BYTES;
     if (headerEnd < 0 || end < headerEnd + 4 || headerEnd - at > MAX_HEADER_BYTES || !endsLine(bytes, next)) {
@@ -55,12 +55,11 @@ export function readForm(bytes: Buffer, contentType: string | undefined): BodyRe
 
 const LINE_END_BYTES = 2;
 
-/** Whether a line ends here. */
 function endsLine(bytes: Buffer, at: number): boolean {
   return bytes.toString('latin1', at - LINE_END_BYTES, at) === '\r\n';
 }
 
-/** As the body of any other request: without a text. */
+/** Returns the form as a request body without a text. */
 function bodyOf(fields: Readonly<Record<string, unknown>>, form: Form): JsonBody {
   const members = Object.keys(fields).map((key) => ({ key, keyStart: 0, valueStart: 0, valueEnd: 0 }));
   return { text: '', fields, members, form };
@@ -80,16 +79,16 @@ interface Head {
 
 const DISPOSITION =
   /^content-disposition: *form-data; *name="([\w.-]{1,100}(?:\[[\w.-]{0,100}\])*)"(; *filename="[^"\r\n]{0,1000}"(?:; *filename\*=[^;"\r\n]{1,1000})?)?$/i;
-/** What it says would be the coding of all other fields (RFC 7578, section 4.6). */
+/** This field would set the encoding of all other fields (RFC 7578, section 4.6). */
 const CHARSET_FIELD = '_charset_';
-/** What else a part may say of itself. */
+/** Other headers that a part may have. */
 const HARMLESS =
   /^(?:content-type: *[\w!#$&^.+/;= "*-]{1,200}|content-length: *\d{1,12}|content-transfer-encoding: *(?:binary|8bit|7bit))$/i;
-/** What would change what its content is: a form in the form, and a coding in which ASCII is something else. */
+/** Headers that would change the meaning of the content: nested forms, and encodings that do not extend ASCII. */
 const HARMFUL =
   /^content-type: *(?:multipart|message)\/|charset(?! *= *"?(?:utf-8|us-ascii|iso-8859-\d{1,2}|windows-125\d)"? *(?:;|$))/i;
 
-/** The name of a part, or what is wrong with its head. */
+/** Returns the name of a part, or the problem with its headers. */
 function readHead(head: Buffer): Head | string {
   const lines = head.toString('utf8').split('\r\n');
   const [disposition, ...others] = lines.filter((line) => /^content-disposition/i.test(line));
@@ -103,7 +102,7 @@ function textOf(bytes: Buffer): string | undefined {
   return bytes.length <= MAX_FIELD_BYTES && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
-/** The form with these values in place of those that it has, or added to them: pieces of the body, and no copy of it. */
+/** Returns the form with these values set: slices of the body, without copying it. */
 export function formWith({ boundary, bytes, places }: Form, values: ReadonlyMap<string, string>): readonly Buffer[] {
   const pieces: Buffer[] = [];
   const edits = [...values].map(([name, value]) => ({ value, name, place: places.get(name) }));

@@ -1,29 +1,29 @@
 /**
- * Names of fields without regard to letter case. Hosts written in Go, among others, decode JSON that way, and would read
- * another request than the one that was checked.
+ * Case-insensitive field names. Hosts written in Go, among others, decode JSON this way and would read other fields than
+ * the checked ones.
  */
 
 const ASCII = /^[\0-\x7f]*$/;
 
-/** A name by simple case folding: `MAX_TOKENS`, and `max_to\u212aens` with a Kelvin sign, become `max_tokens`. */
+/** Returns a name by simple case folding: `MAX_TOKENS`, and `max_to\u212aens` with a Kelvin sign, become `max_tokens`. */
 export function foldCase(name: string): string {
   return ASCII.test(name) ? name.toLowerCase() : Array.from(name, foldCharacter).join('');
 }
 
-/** By way of upper case, which joins characters that share it, such as the long s (U+017F) and s. */
+/** Folds by way of upper case, which joins characters that share it, such as the long s (U+017F) and s. */
 function foldCharacter(character: string): string {
   const upper = character.toUpperCase();
-  // Simple folding keeps a character that full folding would turn into several.
+  // Simple folding keeps a character if full folding would expand it to several.
   return (upper.length === character.length ? upper : character).toLowerCase();
 }
 
-/** The names of each set of known names, by their folded form. These sets never change. */
+/** Each set of known names by folded form. These sets never change. */
 const foldedNames = new WeakMap<ReadonlySet<string>, ReadonlyMap<string, string>>();
 
 function foldedNamesOf(known: ReadonlySet<string>): ReadonlyMap<string, string> {
   let names = foldedNames.get(known);
   if (names === undefined) {
-    // Reversed, so that the first of several names with the same folded form remains.
+    // Reversed, so that the first of several names with the same folded form wins.
     names = new Map([...known].reverse().map((name) => [foldCase(name), name]));
     foldedNames.set(known, names);
   }
@@ -31,8 +31,8 @@ function foldedNamesOf(known: ReadonlySet<string>): ReadonlyMap<string, string> 
 }
 
 /**
- * Returns the first of `names` that equals a name in `known` only if letter case is disregarded, and that known name. `known`
- * must not change after the first call.
+ * Returns the first of `names` that differs from a name in `known` only by letter case, with that known name. `known` must
+ * not change after the first call.
  */
 export function findCaseVariant(
   names: Iterable<string>,

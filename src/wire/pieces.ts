@@ -1,14 +1,14 @@
 /**
- * Splits a stream of Google's dialect into events. Its hosts send server-sent events or, unless they are asked for those, an
- * array of JSON. The first byte decides, since a host may ignore the form that a request asks for.
+ * Splits a stream of Google's dialect into events. Its hosts send server-sent events or, by default, a JSON array. The
+ * first byte decides, since a host may ignore the requested format.
  */
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../core/json-text.ts';
 import { type EventSplitter, type SseEvent, SseSplitter } from './sse.ts';
 
 const NO_BYTES = Buffer.alloc(0);
-/** White space, and the bytes of a byte order mark. */
+/** Whitespace, and the bytes of a byte order mark. */
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
-/** A stream with more blanks before its first event counts as one of server-sent events. */
+/** After more blanks the stream counts as server-sent events. */
 const MAX_BLANK_BYTES = 64 * 1024;
 
 export class PieceSplitter implements EventSplitter {
@@ -47,15 +47,15 @@ export class PieceSplitter implements EventSplitter {
   }
 }
 
-/** Makes an event of each object in an array, or of an object by itself. Takes chunks that are cut anywhere. */
+/** Turns each object in an array, or a single object, into an event. Chunks may end at any byte. */
 class JsonSplitter implements EventSplitter {
-  /** Its events have other bytes than the stream. */
+  /** The events differ from the bytes of the stream. */
   readonly isBetweenEvents = false;
   readonly #maxEventBytes: number;
-  /** The part of the current object that has arrived. */
+  /** The received part of the current object. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** How many objects and arrays are open, from the current object on. */
+  /** Number of open objects and arrays, including the current object. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -84,7 +84,7 @@ class JsonSplitter implements EventSplitter {
     return events;
   }
 
-  /** An object that is cut off is no event. */
+  /** Ignores a truncated object. */
   end(): undefined {}
 
   #read(code: number): void {
@@ -102,14 +102,17 @@ class JsonSplitter implements EventSplitter {
   }
 
   #keep(bytes: Buffer): void {
-    // A view would keep all of the chunk in memory.
+    // A view would keep the whole chunk in memory.
     this.#pending.push(Buffer.from(bytes));
     this.#pendingBytes += bytes.length;
   }
 
-  /** The event of the object that these bytes complete. An object that is too long is cut, so that it is no valid event. */
+  /**
+   * Returns the event of the object that these bytes complete. An oversized object is truncated, which makes the event
+   * invalid.
+   */
   #take(bytes: Buffer): SseEvent {
-    // In valid JSON, only white space has line ends.
+    // Valid JSON has line ends only in whitespace.
     const data = Buffer.concat([...this.#pending, bytes])
       .toString('utf8')
       .replaceAll(/[\r\n]/g, ' ');

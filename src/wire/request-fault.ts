@@ -1,8 +1,8 @@
-/** Recognizes errors with which a host rejects the request itself, in the words of any dialect. Pure. */
+/** Recognizes errors by which a host rejects the request itself, in any dialect. Pure. */
 import { CONTEXT_LENGTH, type RequestFault } from '../core/errors.ts';
 import type { UpstreamWords } from './upstream-error.ts';
 
-/** Codes of OpenAI's API for faults of a request, which clients of responses act on. */
+/** Codes of OpenAI's API for request faults, on which clients of the responses dialect act. */
 const CODES: ReadonlySet<string> = new Set([
   ...[CONTEXT_LENGTH, 'invalid_prompt', 'content_filter', 'cyber_policy', 'bio_policy', 'string_above_max_length'],
   ...['invalid_image', 'invalid_image_format', 'invalid_base64_image', 'invalid_image_url', 'invalid_image_mode'],
@@ -11,7 +11,7 @@ const CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Errors of an input beyond the context window, with its tokens and the maximum where the host states them: OpenAI, xAI,
+ * Errors for an input beyond the context window, with its tokens and the maximum if the host states them: OpenAI, xAI,
  * Groq, DeepSeek, vLLM, Mistral, llama.cpp, Anthropic, Amazon and Google.
  */
 const OVERFLOWS: readonly RegExp[] = [
@@ -25,10 +25,10 @@ const OVERFLOWS: readonly RegExp[] = [
   /\binput is too long for (?:the )?requested model/i,
   /(?:reduce|shorten) the length of the (?:messages|prompt|input)/i,
 ];
-/** Hosts name their context also where only the maximum of output is too large. */
+/** Hosts also mention the context length if only the output maximum is too large. */
 const OUTPUT_ALONE = /max_(?:completion_|output_)?tokens['"`]?(?: or ['"`]?max_\w+['"`]?)? is too large/i;
 
-/** The fault; undefined if the error is no known fault of a request. */
+/** Returns the request fault; undefined for any other error. */
 export function requestFaultIn({ message, labels }: UpstreamWords): RequestFault | undefined {
   if (!OUTPUT_ALONE.test(message)) {
     for (const pattern of OVERFLOWS) {

@@ -1,17 +1,17 @@
-/** What must never reach a client, and how it is found in a text: verbatim, in part, or encoded. */
+/** The secrets that must never reach a client, and the search for them in texts: verbatim, in part or encoded. */
 
-/** The secrets of an upstream, or of several. */
+/** The secrets of one or several upstreams. */
 export interface Secrets {
-  /** Twelve characters of one count as the secret, in any encoding. */
+  /** Secrets that match by any twelve characters, in any encoding. */
   readonly parts: readonly string[];
-  /** Too short or too ordinary to count in part: only as whole words, verbatim. */
+  /** Secrets too short or too ordinary to match in part: only as whole words, verbatim. */
   readonly words: readonly string[];
   /**
-   * Those that nothing but an echo contains. Whole answers are searched for these alone: a model
-   * may well write the name of a host.
+   * Secrets that only an echo contains. Whole answers are searched only for these: a model may legitimately write the name
+   * of a host.
    */
   readonly credentials: readonly string[];
-  /** Credentials that only one request carries, such as its signature. They count like those above, in part too. */
+  /** Credentials of a single request, such as its signature. They match in part, too. */
   readonly ofRequest?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function mergeSecrets(each: readonly Secrets[]): Secrets {
   return { parts: merged('parts'), words: merged('words'), credentials: merged('credentials') };
 }
 
-/** Those of several that may change, such as tokens: the same value as long as none has. */
+/** Returns a function that merges secrets that may change, such as tokens. It returns the same object until one changes. */
 export function currentSecrets(sources: readonly { readonly secrets: Secrets }[]): () => Secrets {
   let seen: readonly Secrets[] = [];
   let merged = NO_SECRETS;
@@ -37,28 +37,27 @@ export function currentSecrets(sources: readonly { readonly secrets: Secrets }[]
   };
 }
 
-/** The same secrets with the credentials of one request. */
+/** Adds the credentials of one request. */
 export function withRequestCredentials(secrets: Secrets, ofRequest: readonly string[]): Secrets {
   return ofRequest.length === 0 ? secrets : { ...secrets, ofRequest };
 }
 
-/** A fragment of a secret of this length counts as the secret. */
+/** A fragment of this length counts as the secret. */
 const FRAGMENT_CHARACTERS = 12;
 
-/** What to search for, in lower case. */
+/** Search terms in lower case. */
 interface Needles {
-  /** Encodings that are shorter than a fragment. */
+  /** Encodings shorter than a fragment. */
   readonly whole: readonly string[];
   readonly fragments: ReadonlySet<string>;
   readonly parts: readonly string[];
-  /** Undefined if there are no words. */
   readonly words: RegExp | undefined;
 }
 
-/** Computed once per set of secrets, and known by their parts: an overloaded upstream can send many errors. */
+/** Computed once per set of secrets, with their parts as the key: an overloaded upstream can send many errors. */
 const cache = new WeakMap<readonly string[], Needles>();
 
-/** True if the text contains one of the secrets, or a long enough part of one, in any case. */
+/** Whether the text contains a secret or a fragment of one, in any letter case. */
 export function holdsSecret(text: string, secrets: Secrets): boolean {
   const searched = text.toLowerCase();
   if (isIn(searched, needlesOf(secrets))) return true;
@@ -74,7 +73,7 @@ function isIn(searched: string, { whole, fragments, words }: Needles): boolean {
   return false;
 }
 
-/** True if the text contains one of the secrets verbatim, in any case. Ten times as fast. */
+/** Whether the text contains a secret verbatim, in any letter case. Ten times as fast as holdsSecret. */
 export function holdsVerbatim(text: string, secrets: Secrets): boolean {
   const { parts, words } = needlesOf(secrets);
   const searched = text.toLowerCase();
@@ -82,7 +81,7 @@ export function holdsVerbatim(text: string, secrets: Secrets): boolean {
   return words?.test(searched) === true || secrets.ofRequest?.some((part) => text.includes(part)) === true;
 }
 
-/** True if the text contains a credential verbatim. */
+/** Whether the text contains a credential verbatim. */
 export function holdsCredential(text: string, { credentials, ofRequest }: Secrets): boolean {
   // Called for every event of every stream: a loop takes a third of the time of `some`.
   for (const credential of credentials) if (text.includes(credential)) return true;
@@ -115,16 +114,13 @@ function needlesFor({ parts, words }: Pick<Secrets, 'parts' | 'words'>): Needles
   };
 }
 
-/** Matches the word where it is not part of a longer one. `%2F` before it is no part of a word. */
+/** Returns a pattern for a whole word. A preceding `%2F` is not part of the word. */
 function wordPattern(word: string): string {
   const text = word.toLowerCase();
   return `${/^\w/.test(text) ? '(?:(?<!\\w)|(?<=%[0-9a-f]{2}))' : ''}${text.replace(/\W/g, '\\$&')}${/\w$/.test(text) ? '(?!\\w)' : ''}`;
 }
 
-/**
- * The forms in which hosts and proxies echo what they were sent: verbatim, URL-encoded, in JSON,
- * hex and base64.
- */
+/** Returns the encodings in which hosts and proxies echo a value: verbatim, URL-encoded, JSON, hex and base64. */
 function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const encodings = [
@@ -138,8 +134,8 @@ function encodingsOf(secret: string): string[] {
 }
 
 /**
- * The base64 of these bytes within a longer text, if `offset` bytes precede them in their group of
- * three. Omits the characters that also depend on neighbouring bytes.
+ * Returns the base64 of these bytes within a longer text, with `offset` bytes before them in their group of three. Omits
+ * characters that also depend on neighbouring bytes.
  */
 function base64At(offset: number, bytes: Buffer, encoding: 'base64' | 'base64url'): string {
   const length = offset + bytes.length;

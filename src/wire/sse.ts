@@ -1,25 +1,22 @@
 /** Server-sent events: splits a byte stream into events, and parses their fields. */
 
 /**
- * An event with the blank lines behind it, or a piece of an oversized one. The bytes of all of them, in order, are the
+ * An event with its trailing blank lines, or a piece of an oversized one. Concatenated, the bytes of all events are the
  * stream.
  */
 export interface SseEvent {
   readonly bytes: Buffer;
   /** The event's data lines, joined; undefined for comments, blank lines and oversized events. */
   readonly data: string | undefined;
-  /** The value of its `event` field. */
+  /** The value of the `event` field. */
   readonly name: string | undefined;
   /** False for all but the last piece of an oversized event. */
   readonly complete: boolean;
 }
 
-/**
- * How much of an event is buffered to parse it. Longer events are oversized, and passed on in
- * pieces.
- */
+/** Bytes of an event to buffer for parsing. Longer events are oversized and forwarded in pieces. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
-/** The same in streams whose events may hold whole images. */
+/** The limit for streams whose events may contain whole images. */
 export const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
 
 const LF = 0x0a;
@@ -30,7 +27,7 @@ const NO_BYTES = Buffer.alloc(0);
 export interface EventSplitter {
   /** The bytes of the incomplete event at the end. */
   readonly pendingBytes: number;
-  /** True where the next byte begins an event, whose end can be found without the bytes before it. */
+  /** Whether the next byte starts an event whose end can be found without earlier bytes. */
   readonly isBetweenEvents: boolean;
   /** Returns the events that this chunk completes. */
   push(chunk: Buffer): SseEvent[];
@@ -38,21 +35,20 @@ export interface EventSplitter {
   end(): SseEvent | undefined;
 }
 
-/** Accepts LF, CRLF and CR as line ends, in chunks that are cut anywhere. */
+/** Accepts LF, CRLF and CR as line ends. Chunks may end at any byte. */
 export class SseSplitter implements EventSplitter {
   readonly #maxEventBytes: number;
   #pending: Buffer = NO_BYTES;
   #lineIsEmpty = true;
   #lastWasCr = false;
   #atStart = true;
-  /** The current event exceeds the maximum. */
+  /** Whether the current event exceeds the maximum. */
   #oversized = false;
 
   constructor(maxEventBytes = MAX_EVENT_BYTES) {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** The events that this chunk completes. */
   push(chunk: Buffer): SseEvent[] {
     const held = this.#pending.length;
     const bytes = held === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
@@ -73,12 +69,10 @@ export class SseSplitter implements EventSplitter {
     return this.#pending.length === 0 && !this.#oversized && !this.#lastWasCr && !this.#atStart;
   }
 
-  /** How much there is of an event that is not complete. */
   get pendingBytes(): number {
     return this.#pending.length;
   }
 
-  /** The remaining event if the stream ends without a final blank line. */
   end(): SseEvent | undefined {
     if (this.#pending.length === 0) return undefined;
     const event = this.#event(this.#pending);
@@ -86,7 +80,7 @@ export class SseSplitter implements EventSplitter {
     return event;
   }
 
-  /** Where events end, in bytes without CR, the common case: jumps from line end to line end. */
+  /** Returns the ends of events in bytes without CR, the common case: jumps between line ends. */
   #endsOfLfLines(bytes: Buffer, from: number): number[] {
     const ends: number[] = [];
     let at = from;
@@ -106,7 +100,7 @@ export class SseSplitter implements EventSplitter {
     return ends;
   }
 
-  /** Where events end, with line ends of any kind: byte by byte. */
+  /** Returns the ends of events with any line ends, byte by byte. */
   #endsOfAnyLines(bytes: Buffer, from: number): number[] {
     const ends: number[] = [];
     for (let at = from; at < bytes.length; ) {
@@ -118,7 +112,7 @@ export class SseSplitter implements EventSplitter {
     return ends;
   }
 
-  /** Reads one byte; true if it completes the blank line that ends an event. */
+  /** Reads one byte; returns whether it completes the blank line after an event. */
   #endsEvent(byte: number): boolean {
     if (byte === LF && this.#lastWasCr) {
       this.#lastWasCr = false;
@@ -149,7 +143,7 @@ export class SseSplitter implements EventSplitter {
   }
 }
 
-/** An event whose fields are read when they are used: those of most events are not. */
+/** An event that parses its fields on first use, since most events are never parsed. */
 class WholeEvent implements SseEvent {
   readonly bytes: Buffer;
   readonly complete = true;
@@ -178,23 +172,21 @@ class WholeEvent implements SseEvent {
   }
 }
 
-/** Where blank lines end that begin here: they are part of the event before them, since each would cost as much as one. */
+/** Returns the end of blank lines. They belong to the preceding event, since each would cost as much as an event. */
 function endOfBlanks(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === LF || bytes[at] === CR) at++;
   return at;
 }
 
-/** Where the line ends begin that end these bytes. */
+/** Returns the start of the trailing line ends. */
 function startOfBlanks(bytes: Buffer): number {
   let end = bytes.length;
   while (bytes[end - 1] === LF || bytes[end - 1] === CR) end--;
   return end;
 }
 
-/**
- * A slice keeps its whole buffer in memory, so a small one is copied, outside of Node's 64 KB pool.
- */
+/** Copies a small slice outside of Node's 64 KB pool, since a slice keeps its whole buffer in memory. */
 function kept(rest: Buffer): Buffer {
   if (rest.length >= rest.buffer.byteLength / 2) return rest;
   const copy = Buffer.allocUnsafeSlow(rest.length);
@@ -223,7 +215,7 @@ export function dataEvent(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** An event with one line of data, and a name if it has one. */
+/** Formats an event with one line of data and an optional name. */
 export function namedEvent(name: string | undefined, data: string): string {
   return name === undefined ? dataEvent(data) : `event: ${name}\n${dataEvent(data)}`;
 }

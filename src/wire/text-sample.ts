@@ -1,24 +1,21 @@
-/**
- * Collects texts that may arrive in pieces: an estimate of their tokens, and samples from all over
- * them to count.
- */
+/** Collects texts that may arrive in pieces, estimates their tokens, and samples blocks of them for counting. */
 import { tokenWeight, WEIGHT_PER_TOKEN } from './token-estimate.ts';
 
 /**
- * How many characters are kept, which bounds the memory of a stream. Most outputs are shorter
- * (2,000 tokens are about 8,000 characters) and kept whole; of longer ones, blocks are kept.
+ * Maximum characters kept, which bounds the memory of a stream. Most outputs are shorter (2,000 tokens are about 8,000
+ * characters) and kept whole; longer ones are sampled in blocks.
  */
 const MAX_KEPT_CHARACTERS = 96 * 1024;
 /**
- * Long enough that a cut within a token hardly counts (2% of prose), and short enough that a dense
- * paragraph among blanks is in several blocks.
+ * Long enough that a split token hardly counts (2% of prose), and short enough that a dense paragraph among blanks spans
+ * several blocks.
  */
 const BLOCK_CHARACTERS = 128;
-/** Blanks and rules have long tokens: a block of them is as long as the pieces that are counted. */
+/** Blanks and rules have long tokens, so their blocks are as long as the counted pieces. */
 const LIGHT_BLOCK_CHARACTERS = 1_000;
-/** Prose has more than 1 / 6. */
+/** Prose has more than 1 / 6 tokens per character. */
 const LIGHT_TOKENS_PER_CHARACTER = 1 / 8;
-/** Texts that arrive in pieces at the same time. No request has more choices. */
+/** Maximum texts that arrive in pieces concurrently. No request has more choices. */
 const MAX_GROWING = 128;
 
 /** A run of characters of one text. */
@@ -26,21 +23,21 @@ interface Block {
   readonly text: number;
   readonly content: string;
   readonly weight: number;
-  /** The weight of all that this block stands for: its own, and that of blocks that were dropped. */
+  /** The weight that this block represents: its own and the weight of dropped blocks. */
   readonly standsFor: number;
 }
 
-/** A block that is not full yet. */
+/** A block with room for more text. */
 interface OpenBlock {
   readonly text: number;
   content: string;
-  /** UTF-8 bytes of the pieces that it was made of. */
+  /** UTF-8 bytes of the added pieces. */
   bytes: number;
-  /** How many characters it takes. */
+  /** Maximum characters. */
   limit: number;
 }
 
-/** Texts to count. The tokens of the whole are the sum of theirs, each times its factor. */
+/** Texts to count. The total is the sum of their tokens, each multiplied by its factor. */
 export interface Sample {
   readonly texts: readonly string[];
   readonly factors: readonly number[];
@@ -50,29 +47,28 @@ export interface Sample {
 const BYTES_PER_TOKEN = 3.8;
 
 export class TextSample {
-  /** Of the full blocks. */
+  /** Weight of the full blocks. */
   #weight = 0;
   /** UTF-8 bytes of the unfinished blocks. */
   #openBytes = 0;
-  /** Of what is no text here. */
+  /** Estimated tokens of unparsed bytes and unreadable output. */
   #unseenTokens = 0;
   #texts = 0;
-  /** The number of each text that arrives in pieces, by the one it was added with. */
+  /** Internal number of each growing text, by the caller's number. */
   readonly #numbers = new Map<number, number>();
-  /** The unfinished block of each such text. */
+  /** The unfinished block of each growing text. */
   readonly #open = new Map<number, OpenBlock>();
   #kept: Block[] = [];
   #keptCharacters = 0;
   /**
-   * What a kept block stands for at least: blocks of less weight share one. Of those, each is as
-   * likely to be kept as its share of the weight, and no sender knows which. So dense text is kept
-   * whole for as long as there is lighter text to thin out.
+   * Minimum weight that a kept block represents. Lighter blocks are combined, and one of them is kept at random in
+   * proportion to its weight, so no sender can predict it. Dense text is kept whole while lighter text can be thinned out.
    */
   #leastWeight = 0;
-  /** Stands for the light blocks since the last one that was kept. */
+  /** Represents the light blocks since the last kept one. */
   #candidate: Block | undefined;
 
-  /** Adds a text or, with a number, the next piece of the text with that number. */
+  /** Adds a text or, with a number, the next piece of this text. */
   add(text: string, number?: number): void {
     if (text === '') return;
     const id = this.#idOf(number);
@@ -97,34 +93,34 @@ export class TextSample {
     else this.#open.set(id, block);
   }
 
-  /** Adds bytes that were not parsed as text. */
+  /** Adds unparsed bytes. */
   addUnparsed(bytes: number): void {
     this.#unseenTokens += bytes / BYTES_PER_TOKEN;
   }
 
-  /** Adds tokens of what cannot be read. */
+  /** Adds tokens of unreadable output. */
   addUnseen(tokens: number): void {
     this.#unseenTokens += tokens;
   }
 
-  /** The estimated tokens of everything so far, rounded up. */
+  /** The estimated total tokens, rounded up. */
   get tokens(): number {
     let weight = this.#weight;
     for (const { content } of this.#open.values()) weight += tokenWeight(content);
     return Math.ceil(weight / WEIGHT_PER_TOKEN + this.#unseenTokens);
   }
 
-  /** The same at most, and cheaper: no token of a text has less than a byte. */
+  /** An upper bound of the total that is cheaper to compute: every token of a text has at least one byte. */
   get tokensAtMost(): number {
     return this.#weight / WEIGHT_PER_TOKEN + this.#openBytes + this.#unseenTokens;
   }
 
-  /** The tokens of what was not parsed or cannot be read, rounded up. */
+  /** The tokens of unparsed and unreadable output, rounded up. */
   get unseenTokens(): number {
     return Math.ceil(this.#unseenTokens);
   }
 
-  /** What to count: the whole texts while they are short, else blocks from all over them. */
+  /** Returns the texts to count: whole texts while they are short, otherwise sampled blocks. */
   sample(): Sample {
     const unfinished = Array.from(this.#open.values(), ({ text, content }) => {
       return { text, content, weight: 1, standsFor: 1 };
@@ -141,7 +137,7 @@ export class TextSample {
     return { texts, factors: texts.map(() => 1) };
   }
 
-  /** The tokens of everything, from those counted in the sample. */
+  /** Returns the total tokens from the sample's count. */
   tokensOfWhole(counted: number): number {
     return Math.ceil(counted) + this.unseenTokens;
   }
@@ -178,7 +174,7 @@ export class TextSample {
     this.#keptCharacters += content.length;
   }
 
-  /** Lets kept blocks stand for more, until there is room for as many again. */
+  /** Combines kept blocks until half of the space is free. */
   #thin(): void {
     const total = this.#kept.reduce((sum, { standsFor }) => sum + standsFor, 0);
     this.#leastWeight = Math.max(this.#leastWeight, total / this.#kept.length);
@@ -193,7 +189,7 @@ export class TextSample {
   }
 }
 
-/** One of two blocks, which stands for both. */
+/** Picks one of two blocks to represent both. */
 function oneOf(first: Block, second: Block): Block {
   const standsFor = first.standsFor + second.standsFor;
   return { ...(Math.random() * standsFor < second.standsFor ? second : first), standsFor };
@@ -203,7 +199,7 @@ function newBlock(text: number): OpenBlock {
   return { text, content: '', bytes: 0, limit: BLOCK_CHARACTERS };
 }
 
-/** Lets a full block take more if it is light. */
+/** Extends a full block if it is light. */
 function isExtended(block: OpenBlock, weight: number): boolean {
   if (block.limit >= LIGHT_BLOCK_CHARACTERS) return false;
   if (weight / WEIGHT_PER_TOKEN > LIGHT_TOKENS_PER_CHARACTER * block.content.length) return false;
@@ -211,13 +207,13 @@ function isExtended(block: OpenBlock, weight: number): boolean {
   return true;
 }
 
-/** A part of a longer string would keep all of that in memory. */
+/** Copies a string, since a substring would keep the whole parent in memory. */
 function copied(content: string): string {
   const encoding = Buffer.byteLength(content) === content.length ? 'latin1' : 'utf16le';
   return Buffer.from(content, encoding).toString(encoding);
 }
 
-/** Where to cut a text, at `limit` or one character behind it: never within a character. */
+/** Returns where to split a text: at `limit`, or one unit later to keep a surrogate pair together. */
 function cutAt(text: string, limit: number): number {
   if (limit >= text.length) return text.length;
   const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;

@@ -1,4 +1,4 @@
-/** Estimates the tokens of texts: quickly, and for any text at least 0.9 of the exact count. */
+/** Estimates the tokens of texts fast, and for any text to at least 0.9 of the exact count. */
 import { Buffer } from 'node:buffer';
 import { countTokens } from './byte-pairs.ts';
 import { eachPiece } from './token-pieces.ts';
@@ -32,26 +32,23 @@ import {
 import { UNIT } from './token-weights.ts';
 
 /**
- * The tokens of a text, as o200k_base counts them: at least 0.9 of its count for any text, and at most 1.5 for running text of
- * some hundred tokens, whatever its language (docs/limits.md). A text beyond ASCII is counted by the first tokens of that
- * vocabulary. One in ASCII is cut where the tokenizer cuts it. A piece that the tables know weighs what it counts; any other
- * weighs as much as the worst piece of the same letters, in the same order, could count.
+ * Estimates a text's tokens in o200k_base: at least 0.9 of the count for any text, and at most 1.5 for running text of some
+ * hundred tokens in any language (docs/limits.md). Non-ASCII text is counted with the vocabulary's first tokens. ASCII text
+ * is split like in the tokenizer. A piece in the tables weighs its count; any other piece weighs as much as the worst piece
+ * with the same letters in the same order.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(weigh(text) / UNIT);
 }
 
-/**
- * What a text weighs, for adding up the pieces of one: a whole number of {@link WEIGHT_PER_TOKEN}ths
- * of a token.
- */
+/** Returns the weight of a text, for adding up pieces: a whole number of {@link WEIGHT_PER_TOKEN}ths of a token. */
 export function tokenWeight(text: string): number {
   return weigh(text);
 }
 
 export const WEIGHT_PER_TOKEN = UNIT;
 
-/** The tokens of several texts together, rounded up once. */
+/** Estimates the tokens of several texts, rounded up once. */
 export function estimateTokensOf(texts: Iterable<string>): number {
   let weight = 0;
   for (const text of texts) weight += weigh(text);
@@ -61,14 +58,14 @@ export function estimateTokensOf(texts: Iterable<string>): number {
 const APOSTROPHE = 0x27;
 const SLASH = 0x2f;
 
-/** UTF-16 units that are weighed at once. A longer text is cut, at a cost of at most a token for each cut. */
+/** UTF-16 units per pass. Longer texts are split, at a cost of at most a token per split. */
 const MOST_UNITS = 16_384;
-/** The text being weighed: to read it from here takes a third of the time that reading it from a string takes. */
+/** The current text. Reading it from here takes a third of the time of reading a string. */
 const units = new Uint16Array(MOST_UNITS + 1);
 const unitBytes = Buffer.from(units.buffer);
-/** The same in UTF-8, if it is beyond ASCII. */
+/** The current text in UTF-8, if it is not ASCII. */
 const bytes = Buffer.allocUnsafeSlow(3 * MOST_UNITS);
-/** What has been weighed of it, in parts of a token. */
+/** The weight of its processed part, in fractions of a token. */
 let weight = 0;
 
 function weigh(text: string): number {
@@ -92,11 +89,11 @@ function countBeyond(text: string): number {
   return tokens;
 }
 
-/** False as soon as a character beyond ASCII shows up. */
+/** Returns false at the first non-ASCII character. */
 function weighAscii(length: number): boolean {
   for (let at = 0; at < length; ) {
     const code = units[at] as number;
-    // Most of a text is words with one space between them.
+    // The common case: words separated by one space.
     if (code === SPACE && ((units[at + 1] as number) - 97) >>> 0 < 26) {
       at = weighSpaced(at + 1);
       continue;
@@ -111,7 +108,7 @@ function weighAscii(length: number): boolean {
   return true;
 }
 
-/** A word in lower case behind a space: the usual case of weighWord. */
+/** Weighs a lower-case word after a space: the common case of weighWord. */
 function weighSpaced(start: number): number {
   let at = start;
   let low = 0;
@@ -128,7 +125,7 @@ function weighSpaced(start: number): number {
   return code === APOSTROPHE ? weighContraction(at) : at;
 }
 
-/** Upper-case letters, then lower-case ones, and a contraction. `lead` is what came before them within their piece. */
+/** Weighs upper-case letters, then lower-case ones, and a contraction. `lead`: the preceding sign within the piece. */
 function weighWord(start: number, lead: number): number {
   let at = start;
   let low = 0;
@@ -174,7 +171,7 @@ function weighUnknownWord(start: number, turn: number, end: number): void {
   }
 }
 
-/** `'s` and its like belong to the word before them, whatever follows. */
+/** Weighs `'s` and other contractions, which belong to the preceding word, whatever follows. */
 function weighContraction(at: number): number {
   const first = (units[at + 1] as number) | 32;
   if (first === 0x73 || first === 0x64 || first === 0x6d || first === 0x74) {
@@ -188,7 +185,7 @@ function weighContraction(at: number): number {
   return at + 3;
 }
 
-/** Three digits are a token. */
+/** Weighs digits: three are a token. */
 function weighDigits(start: number): number {
   let at = start + 1;
   while (KINDS[units[at] as number] === DIGIT) at++;
@@ -197,8 +194,8 @@ function weighDigits(start: number): number {
 }
 
 /**
- * White space up to its last line end is one piece, and what follows is one but for its last character. That one goes with
- * the word after it, as a space does with signs; else it is a token.
+ * Weighs whitespace. Up to its last line end it is one piece, and the rest except its last character is another. The last
+ * character belongs to the next word or, if it is a space, to following signs; otherwise it is a token.
  */
 function weighBlanks(start: number, length: number): number {
   let at = start + 1;
@@ -215,7 +212,10 @@ function weighBlanks(start: number, length: number): number {
   return at;
 }
 
-/** A run of signs with the space before it, and line ends and slashes after it. A single one goes with a word after it. */
+/**
+ * Weighs a run of signs with the space before it, and line ends and slashes after it. A single sign belongs to the next
+ * word.
+ */
 function weighSigns(start: number, hasSpace: boolean): number {
   let at = start;
   let key = hasSpace ? (SIGN_CODES[SPACE] as number) : 0;
@@ -237,17 +237,17 @@ function weighSigns(start: number, hasSpace: boolean): number {
   return at;
 }
 
-/** The bit of a word in lower case behind a space, and the least one of a word in upper case. */
+/** The bit of a lower-case word after a space, and the lowest bit of upper-case words. */
 const LOWER_SPACED = 2;
 const LEAST_UPPER = 1 << 4;
 
-/** The bit of a word's way of writing: lower case, with a capital, upper case; at the start of a piece, or after a space. */
+/** Returns the bit of a word's form: lower case, capitalized or upper case; at the start of a piece or after a space. */
 function formBit(lead: number, uppers: number): number {
   const way = uppers === 0 ? 0 : uppers === 1 ? 1 : 2;
   return (lead === ONE_SPACE ? 2 : 1) << (2 * way);
 }
 
-/** The tokens of a word and the sign before it, or 0 if they are not known. */
+/** Returns the tokens of a word and the sign before it, or 0 if unknown. */
 function knownTokens(low: number, high: number, form: number, lead: number): number {
   let at = placeOfWord(low, high);
   for (;;) {

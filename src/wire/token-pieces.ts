@@ -1,12 +1,12 @@
-/** Cuts text beyond ASCII into pieces, as o200k_base does before it merges bytes. */
+/** Splits non-ASCII text into pieces, as o200k_base does before it merges bytes. */
 
-/** Sets of characters that the encoding's pattern uses, as flags. A letter without case and a mark are in both UPPER and LOWER. */
+/** Character sets of the encoding's pattern, as flags. Caseless letters and marks are in both UPPER and LOWER. */
 const UPPER = 1;
 const LOWER = 2;
 const NUMBER = 4;
 const BLANK = 8;
 const LINE_END = 16;
-/** Neither blank, letter nor number. Marks are signs, too. */
+/** Neither blank, letter nor number. Includes marks. */
 const SIGN = 32;
 /** May precede a word within its piece: neither line end, letter nor number. */
 const LEAD = 64;
@@ -21,7 +21,7 @@ const SETS: readonly (readonly [RegExp, number])[] = [
   [/\s/, BLANK | LEAD],
 ];
 
-/** Flags by code point, 0 until the character is first seen. Made with the first text, since 1.1 MB would burden each start. */
+/** Flags by code point, 0 until first use. Allocated with the first text, since 1.1 MB would burden each start. */
 let flagsOf = new Uint8Array(0);
 const CODE_POINTS = 0x110000;
 const SPACE = 0x20;
@@ -30,7 +30,7 @@ const APOSTROPHE = 0x27;
 /** The text in UTF-8, and its length in bytes. */
 let bytes: Uint8Array;
 let length = 0;
-/** Bytes of the character that was read last. */
+/** Bytes of the last read character. */
 let width = 0;
 
 /** Calls `take` with the start and the end of each piece of a text in UTF-8. */
@@ -45,7 +45,7 @@ export function eachPiece(text: Uint8Array, size: number, take: (start: number, 
   }
 }
 
-/** Follows the alternatives of the pattern in their order: a word, numbers, signs, blanks. */
+/** Tries the alternatives of the pattern in order: a word, numbers, signs, blanks. */
 function pieceEnd(start: number): number {
   const flags = flagsAt(start);
   const next = start + width;
@@ -60,7 +60,7 @@ function pieceEnd(start: number): number {
   return end > signs ? lineEnd(end) : blankEnd(start);
 }
 
-/** The flags of the character at an offset, 0 behind the end. */
+/** Returns the flags of the character at an offset, 0 after the end. */
 function flagsAt(at: number): number {
   if (at >= length) return 0;
   const code = codeAt(at);
@@ -92,7 +92,7 @@ function codeAt(at: number): number {
   return ((first & 7) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] as number) & 63);
 }
 
-/** The end of the characters of a set from an offset on, of at most so many. */
+/** Returns the end of a run of at most `most` characters of a set. */
 function runEnd(start: number, set: number, most = Infinity): number {
   let at = start;
   for (let count = 0; count < most && (flagsAt(at) & set) !== 0; count++) at += width;
@@ -100,8 +100,8 @@ function runEnd(start: number, set: number, most = Infinity): number {
 }
 
 /**
- * The end of upper-case letters and lower-case ones after them. Without the latter, a word ends with its last letter that counts
- * as lower case, too.
+ * Returns the end of upper-case letters and following lower-case ones. Without the latter, a word ends with its last letter
+ * that also counts as lower case.
  */
 function wordEnd(start: number): number {
   let at = start;
@@ -115,7 +115,7 @@ function wordEnd(start: number): number {
   return uncased === 0 ? at : uncased;
 }
 
-/** `'s` and its like belong to the word before them, in either case. */
+/** Returns the end of a contraction such as `'s`, which belongs to the preceding word, in either case. */
 function contractionEnd(at: number): number {
   if (bytes[at] !== APOSTROPHE || at + 1 >= length) return at;
   const first = String.fromCharCode(bytes[at + 1] as number).toLowerCase();
@@ -125,14 +125,17 @@ function contractionEnd(at: number): number {
   return both === 'll' || both === 've' || both === 're' ? at + 3 : at;
 }
 
-/** Line ends and slashes after signs belong to them. */
+/** Returns the end of line ends and slashes, which belong to the preceding signs. */
 function lineEnd(start: number): number {
   let at = start;
   while (at < length && '\r\n/'.includes(String.fromCharCode(bytes[at] as number))) at++;
   return at;
 }
 
-/** White space up to its last line end. Without a line end: all but the last character, which belongs to the next piece. */
+/**
+ * Returns the end of whitespace up to its last line end. Without a line end it excludes the last character, which belongs
+ * to the next piece.
+ */
 function blankEnd(start: number): number {
   let at = start;
   let last = start;

@@ -1,4 +1,4 @@
-/** Weighs runs of blanks and of signs that no table has. */
+/** Weighs runs of blanks and signs that the tables lack. */
 import { UNIT } from './token-weights.ts';
 
 const TAB = 0x09;
@@ -6,13 +6,13 @@ export const NEWLINE = 0x0a;
 export const RETURN = 0x0d;
 export const SPACE = 0x20;
 
-/** Signs of which a long run is few tokens. */
+/** Signs whose long runs have few tokens. */
 const RULES = new Set(Array.from('-=*#_./', (sign) => sign.charCodeAt(0)));
-/** A run of one of them is at most two tokens and one for every 16 (measured to 1,000 signs). */
+/** A run of one such sign has at most two tokens and one per 16 signs (measured to 1,000 signs). */
 const RULE_SIGNS_PER_TOKEN = 16;
-/** Stands for the two signs that end a line in some files. */
+/** Represents the two signs of a CRLF. */
 const LINE_END = -1;
-/** A run of one kind of blank is at most one token for so many blanks (measured to 400). */
+/** A run of one kind of blank has at most one token per this many blanks (measured to 400). */
 const LINES_PER_TOKEN = 8;
 const BLANKS_PER_TOKEN = new Map([
   [SPACE, 64],
@@ -21,7 +21,7 @@ const BLANKS_PER_TOKEN = new Map([
   [LINE_END, 2],
 ]);
 
-/** Each kind of blank in a run is a token, and more of the same only where there are many. */
+/** Counts a token for each change of blank in a run, and more only for many of the same kind. */
 export function blankWeight(units: Uint16Array, start: number, end: number): number {
   let sum = 0;
   let last = 0;
@@ -39,7 +39,7 @@ export function blankWeight(units: Uint16Array, start: number, end: number): num
   return sum;
 }
 
-/** Each sign is a token at most, and of a ruled line far less. */
+/** Counts at most a token per sign, and far less for rules. */
 export function signWeight(units: Uint16Array, start: number, end: number): number {
   let sum = 0;
   for (let at = start; at < end; ) {

@@ -1,4 +1,4 @@
-/** The tables of the token estimate, unpacked from the strings that scripts/token-weights makes. */
+/** The tables of the token estimate, unpacked from the output of scripts/token-weights. */
 import { Buffer } from 'node:buffer';
 import { brotliDecompressSync } from 'node:zlib';
 import { packedTables } from './token-weights.ts';
@@ -8,35 +8,35 @@ export const MAX_LETTERS = 12;
 export const KEY_MASK = 0x3fffffff;
 /** Signs of the longest run in the table: six bits each, in one key. */
 export const MAX_SIGNS = 5;
-/** The most tokens that a known way of writing a word has. */
+/** Maximum tokens of a word in a known form. */
 export const MOST_TOKENS = 4;
-/** Signs that are often one token with the word after them. */
+/** Signs that often form one token with the next word. */
 export const KNOWN_LEADS = '._(\t-';
-/** The bit of a word that may be more than one token besides a sign before it. */
+/** The bit of a word that may be several tokens after a sign. */
 export const UNSAFE_LEADS = 1 << KNOWN_LEADS.length;
 
-/** Slots are over twice as many as words, so that a search seldom takes more than one step. */
+/** More than twice as many slots as words, so that a search seldom takes a second step. */
 const WORD_SLOTS = 1 << 17;
 const SIGN_SLOTS = 1 << 13;
 
 /** Integers of a slot of words. */
 const SLOT = 3;
-/** Where the last integer of a slot has the further tokens, and the leads. */
+/** Positions of the additional tokens and the leads in the last integer of a slot. */
 export const MORE_SHIFT = 6;
 export const LEADS_SHIFT = 8;
 
 /**
- * A hash table of words. A slot is three integers side by side, so that a search reads one cache line: the last six letters, those
- * before them, and how the word may be written; all 0 where it is free. The last one has a bit for each way that is one token
- * (formBit in token-estimate.ts); how many tokens more than one the other ways have at most, upper case aside, 0 for unknown; and a
- * bit for each of KNOWN_LEADS with which the word in lower case is one token, and UNSAFE_LEADS.
+ * A hash table of words. A slot is three adjacent integers, so that a search reads one cache line: the last six letters,
+ * the letters before them, and the forms of the word; all 0 in a free slot. The last integer has a bit for each form that
+ * is one token (formBit in token-estimate.ts), the maximum additional tokens of the other forms except upper case (0 for
+ * unknown), a bit for each of KNOWN_LEADS that forms one token with the lower-case word, and UNSAFE_LEADS.
  */
 export let words = new Int32Array(0);
 
-/** Keys of the runs of signs that are one token, in slots; 0 where a slot is free. */
+/** A hash table of single-token runs of signs; 0 in a free slot. */
 export const signs = new Int32Array(SIGN_SLOTS);
 
-/** Weights of letters, in units, by five bits for each letter: those of lower-case, of upper-case, of the turn between. */
+/** Weights of letters in units, by five bits per letter: lower case, upper case, and the change between them. */
 export const letters = {
   lower: new Uint8Array(1 << 15),
   upper: new Uint8Array(1 << 10),
@@ -45,7 +45,7 @@ export const letters = {
 
 let isFilled = false;
 
-/** Fills the tables with the first text that is estimated, so that a start does not wait for it. */
+/** Fills the tables at the first estimate, so that it does not delay a start. */
 export function fillTables(): void {
   if (isFilled) return;
   words = new Int32Array(SLOT * WORD_SLOTS);
@@ -56,17 +56,17 @@ export function fillTables(): void {
   isFilled = true;
 }
 
-/** The bytes of a string that is compressed with Brotli, in base64. */
+/** Decodes base64 and decompresses Brotli. */
 export function unpack(packed: string): Buffer {
   return brotliDecompressSync(Buffer.from(packed, 'base64'));
 }
 
-/** Where the search for a word begins. */
+/** Returns the first slot to search for a word. */
 export function placeOfWord(low: number, high: number): number {
   return SLOT * ((Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b)) >>> 15);
 }
 
-/** Where it goes on. */
+/** Returns the next slot. */
 export function placeBehind(at: number): number {
   return at === SLOT * (WORD_SLOTS - 1) ? 0 : at + SLOT;
 }
@@ -75,19 +75,19 @@ export function slotOfSigns(key: number): number {
   return Math.imul(key, 0x9e3779b1) >>> 19;
 }
 
-/** Set in the byte behind a word's letters. */
+/** Set in the byte after a word's letters. */
 export const ABOVE_LETTERS = 128;
-/** Where a word's first byte has its further tokens. */
+/** Position of the additional tokens in a word's first byte. */
 export const ABOVE_SHARED_SHIFT = 4;
 
-/** The two keys of each beginning of the word before, by its letters: a word needs those of its other letters only. */
+/** The two keys of each prefix of the previous word. A word only adds its other letters. */
 const lows = new Int32Array(MAX_LETTERS + 1);
 const highs = new Int32Array(MAX_LETTERS + 1);
 
 /**
- * Each word has a byte of how many letters it shares with the one before it and of its further tokens, a byte from 1 on for each
- * other letter, a byte of the ways that are one token, and a byte of its leads. One loop without calls: V8 compiles it while it
- * runs, which makes it three times as fast.
+ * Fills the word table. Each word has a byte with the length of the prefix shared with the previous word and its additional
+ * tokens, a byte from 1 per other letter, a byte of its single-token forms, and a byte of its leads. One loop without
+ * calls: V8 compiles it while it runs, which makes it three times as fast.
  */
 function fillWords(packed: Uint8Array): void {
   for (let at = 0; at < packed.length; at += 2) {
@@ -111,13 +111,13 @@ function fillWords(packed: Uint8Array): void {
   }
 }
 
-/** Code of a sign within a key, from 1; 0 for what no run in the table has. */
+/** Code of a sign within a key, from 1; 0 for signs that the table lacks. */
 export const SIGN_CODES = new Uint8Array(128);
 '\n\r !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'.split('').forEach((sign, i) => {
   SIGN_CODES[sign.charCodeAt(0)] = i + 1;
 });
 
-/** Keys of 32 bits, the high bytes first. */
+/** Fills the sign table from 32-bit big-endian keys. */
 function fillSigns(packed: Buffer): void {
   for (let at = 0; at < packed.length; at += 4) {
     const key = packed.readInt32BE(at);
@@ -127,10 +127,10 @@ function fillSigns(packed: Buffer): void {
   }
 }
 
-/** With 0 for the start of a word. */
+/** The letters, and 0 for the start of a word. */
 const ALPHABET = 27;
 
-/** A byte for each weight, in the order of scripts/token-weights/cells.ts. */
+/** Fills the letter weights, one byte each, in the order of scripts/token-weights/cells.ts. */
 function fillLetters(packed: Uint8Array): void {
   let at = 0;
   for (let x = 0; x < ALPHABET; x++)
@@ -144,7 +144,7 @@ function copyRow(cells: Uint8Array, from: number, to: Uint8Array, start: number)
   return from + ALPHABET;
 }
 
-/** What a character is to the tokenizer's cutting. */
+/** Character classes of the tokenizer's splitting. */
 const LOWER = 0;
 export const UPPER = 1;
 export const DIGIT = 2;
@@ -161,10 +161,10 @@ function kindOf(character: string): number {
   return /\s/.test(character) ? BLANK : SIGN;
 }
 
-/** Comes after the last unit: not a character, and so no part of a word. */
+/** Follows the last unit. It is not a character, so it ends every word. */
 export const END = 0xffff;
 
-/** What comes before a word within its piece. Other signs follow from 3 on: those of KNOWN_LEADS. */
+/** The lead of a word within its piece. The signs of KNOWN_LEADS follow from 3. */
 export const NOTHING = 0;
 export const ONE_SPACE = 1;
 export const OTHER_SIGN = 2;

@@ -1,35 +1,29 @@
-/**
- * Parses upstream errors in the formats that hosts use, and decides which messages a client may
- * read.
- */
+/** Parses upstream errors in the hosts' formats, and decides which messages a client may read. */
 import { isObject, objectOf, objectsIn } from '../core/json.ts';
 import { holdsCredential, holdsSecret, type Secrets } from './secrets.ts';
 
 /** The content of an upstream's error. */
 export interface UpstreamWords {
   readonly message: string;
-  /** Its codes and types, if they are strings or numbers. */
+  /** Its codes and types if they are strings or numbers. */
   readonly labels: readonly string[];
 }
 
-/** No host nests its error deeper. */
+/** No host nests errors deeper. */
 const MAX_ERROR_LEVELS = 4;
 /** Longer messages are withheld entirely. */
 const MAX_SEARCHED_CHARACTERS = 8_000;
 /** Longer than any helpful message. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
-/**
- * True if a parsed response is an error, whatever its status. Some hosts send it unwrapped, as
- * `{object: "error"}`.
- */
+/** Whether a parsed response is an error, whatever its status. Some hosts send it unwrapped, as `{object: "error"}`. */
 export function isErrorValue(value: unknown): boolean {
   return isObject(value) && (Boolean(value.error) || value.object === 'error');
 }
 
 /**
- * Parses `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, or an array of
- * any of these. Undefined if there is no message.
+ * Parses `{error: {message, …}}`, `{error: text}`, `{message, …}`, `{detail: …}`, or an array of any of these. Undefined
+ * without a message.
  */
 export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): UpstreamWords | undefined {
   if (levels === 0) return undefined;
@@ -45,7 +39,7 @@ export function readErrorValue(value: unknown, levels = MAX_ERROR_LEVELS): Upstr
   return undefined;
 }
 
-/** The seconds to wait that an error of Google's has in its details, as `Retry-After` would say them. */
+/** Returns the retry delay in the details of Google's errors, in the format of `Retry-After`. */
 export function retryDelayIn(value: unknown): string | undefined {
   const first = Array.isArray(value) ? value[0] : value;
   const error = objectOf(objectOf(first).error);
@@ -69,8 +63,8 @@ function words(message: string, fields: Record<string, unknown>): UpstreamWords 
 }
 
 /**
- * Matches messages about the operator's own key, account or balance at the host. Some hosts send
- * them with a 400. The client could not fix the cause, and should not read about it.
+ * Matches messages about the operator's own key, account or balance at the host. Some hosts send them with a 400. The
+ * client cannot fix the cause and must not read about it.
  */
 const ABOUT_THE_OPERATOR = new RegExp(
   [
@@ -92,12 +86,12 @@ const ABOUT_THE_OPERATOR = new RegExp(
 );
 
 /**
- * A quoted identifier: the name of a function or a field, which the request contains. Quoted
- * sentences are the host's own, however they are quoted. An apostrophe is no quote.
+ * A quoted identifier, such as a function or field from the request. Quoted sentences are the host's own in any quotes. An
+ * apostrophe is not a quote.
  */
 const QUOTED_IDENTIFIER = /(?<!\w)'[\w$.:[\]/-]{1,64}'(?!\w)|"[\w$.:[\]/-]{1,64}"|`[\w$.:[\]/-]{1,64}`/g;
 
-/** A quoted code such as `insufficient_quota` is no name: it has one of these words, and a state. */
+/** A quoted code such as `insufficient_quota` is not a name: it contains one of these subjects and a state. */
 const SUBJECT =
   /(?:^|_)(?:accounts?|auth\w*|balance|billing|credits?|api_?key|organi[sz]ation|payment|quota|subscription|funds)(?:_|$)/;
 const STATE =
@@ -112,7 +106,7 @@ function isCodeAboutTheOperator(identifier: string): boolean {
 }
 
 export function isAboutTheOperator(words: UpstreamWords): boolean {
-  // Hosts echo what clients sent. A message this long is not searched, and is never passed on.
+  // Hosts echo client input. A longer message is not searched and never forwarded.
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return false;
   let isCodeQuoted = false;
   const said = words.message.replace(QUOTED_IDENTIFIER, (quoted) => {
@@ -122,10 +116,10 @@ export function isAboutTheOperator(words: UpstreamWords): boolean {
   return isCodeQuoted || [said, ...words.labels].some((text) => ABOUT_THE_OPERATOR.test(text));
 }
 
-/** With these statuses, the upstream's words are withheld, and trying again cannot help. */
+/** Statuses whose upstream messages are withheld, and for which retries cannot help. */
 export const WITHHELD_STATUSES: ReadonlySet<number> = new Set([401, 403, 404]);
 
-/** The statuses that hosts of the messages dialect send by name. */
+/** Statuses that hosts of the messages dialect send by name. */
 const NAMED_STATUSES: ReadonlyMap<string, number> = new Map([
   ['authentication_error', 401],
   ['billing_error', 402],
@@ -133,13 +127,13 @@ const NAMED_STATUSES: ReadonlyMap<string, number> = new Map([
   ['not_found_error', 404],
 ]);
 
-/** The error status among the labels, as hosts send it in responses with status 200. */
+/** Returns the error status among the labels, which hosts send in responses with status 200. */
 export function statusIn({ labels }: UpstreamWords): number | undefined {
   const number = labels.map(Number).find((label) => label >= 400 && label < 600);
   return number ?? labels.map((label) => NAMED_STATUSES.get(label)).find((status) => status !== undefined);
 }
 
-/** True if clients may read an error beside the choices of an answer, with every field of it. */
+/** Whether clients may read an error next to the choices of an answer, with all its fields. */
 export function isForClients(error: unknown, secrets: Secrets): boolean {
   const words = readErrorValue({ error });
   if (words !== undefined && WITHHELD_STATUSES.has(statusIn(words) ?? 0)) return false;
@@ -148,14 +142,14 @@ export function isForClients(error: unknown, secrets: Secrets): boolean {
 }
 
 /**
- * The message for clients. Undefined if they may not read it, because it is about the operator or
- * contains one of the secrets (the upstream's credential, address and headers).
+ * Returns the message for clients. Undefined if it is about the operator or contains a secret (the upstream's credential,
+ * address and headers).
  */
 export function wordsForClients(words: UpstreamWords, secrets: Secrets): string | undefined {
   if (words.message.length > MAX_SEARCHED_CHARACTERS) return undefined;
   if (isAboutTheOperator(words) || holdsSecret(words.message, secrets)) return undefined;
-  // Lines, or characters that were taken for blanks, may part a credential. Words would make up shorter secrets.
+  // Whitespace may split a credential. Shorter secrets are excluded, since joined words could form them.
   if (holdsCredential(words.message.replace(/\s+/g, ''), secrets)) return undefined;
-  // Truncated only after the search, or part of a secret could remain at the cut.
+  // Truncated only after the search: a cut could leave part of a secret.
   return words.message.slice(0, MAX_MESSAGE_CHARACTERS);
 }

@@ -1,15 +1,15 @@
 /**
- * Compressed sound where uncompressed samples are declared. ffmpeg, by which many hosts decode, searches the samples of a
- * WAV for it and decodes it, which can last 4,000 times as long as the header states.
+ * Detects compressed audio declared as uncompressed samples. ffmpeg, the decoder of many hosts, searches the samples of a
+ * WAV for compressed audio and decodes it, which can last 4,000 times as long as the header states.
  */
 import { adtsFrame, type FrameReader, framesInARow, mpegFrame } from './frames.ts';
 
-/** ffmpeg looks at 32 packets of 4,096 bytes. */
+/** ffmpeg searches 32 packets of 4,096 bytes. */
 const SEARCHED_BYTES = 160 * 1_024;
-/** The fewest frames in a row by which ffmpeg recognizes a format: from the first byte on, and elsewhere. */
+/** The number of consecutive frames by which ffmpeg recognizes a format: at the first byte, and elsewhere. */
 const [FRAMES_AT_START, FRAMES_ANYWHERE] = [3, 7];
 
-/** Whether ffmpeg would decode these samples of a WAV as compressed sound. */
+/** Whether ffmpeg would decode these WAV samples as compressed audio. */
 export function isCompressed(samples: Buffer): boolean {
   const searched = samples.subarray(0, SEARCHED_BYTES);
   const words = searched.toString('latin1').match(SYNC_WORDS) ?? [];
@@ -18,10 +18,10 @@ export function isCompressed(samples: Buffer): boolean {
 
 /** DTS in five forms, MLP and TrueHD, S/PDIF in two. A file may contain one of them by chance, but not two. */
 const SYNC_WORDS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the words that are searched for contain them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the words contain them.
   /\x7f\xfe\x80\x01|\xfe\x7f\x01\x80|\x1f\xff\xe8\0\x07[\xf0-\xff]|\xff\x1f\0\xe8[\xf0-\xff]\x07|dX %|\xf8\x72\x6f[\xba\xbb]|\xf8\x72\x4e\x1f|\x72\xf8\x1f\x4e/g;
 
-/** Whether frames of AAC or AC-3 follow one another anywhere, or the frames of other readers. */
+/** Whether the bytes contain consecutive frames of AAC or AC-3, or of the given readers. */
 export function holdsFrames(bytes: Buffer, readers: readonly FrameReader[] = READERS): boolean {
   for (let at = 0; at < bytes.length; at++) {
     if (!FIRST_BYTES.has(bytes[at] as number)) continue;
@@ -39,7 +39,7 @@ const loasFrame: FrameReader = (bytes, at) => {
 
 const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640] as const;
 
-/** AC-3 and E-AC-3, also with the bytes of each word swapped. */
+/** AC-3 and E-AC-3, in either byte order. */
 const ac3Frame: FrameReader = (bytes, at) => {
   if (at + 6 > bytes.length) return undefined;
   const swap = bytes[at] === 0x77 ? 1 : 0;
@@ -54,15 +54,15 @@ const ac3Frame: FrameReader = (bytes, at) => {
 };
 
 const READERS: readonly FrameReader[] = [adtsFrame, loasFrame, ac3Frame];
-/** The first bytes of all these frames and of MPEG audio. */
+/** The first bytes of these frames and of MPEG audio. */
 const FIRST_BYTES: ReadonlySet<number> = new Set([0xff, 0x56, 0x0b, 0x77]);
 
-/** In so many bytes ffmpeg recognizes a WAV or an MP3, and no longer searches for other formats. */
+/** Bytes within which ffmpeg recognizes a WAV or MP3 and stops searching for other formats. */
 export const SEARCHED_FOR_FORMATS = 16 * 1_024;
-/** The start of a NUT, which ffmpeg finds behind any other bytes. */
+/** The start of a NUT file, which ffmpeg finds after any other bytes. */
 const NUT = 'NM\x7aV\x1f_\x04\xad';
 
-/** Signs of a format that ffmpeg prefers to WAV and MP3: NUT, or the G.729 that some dictation machines write. */
+/** Whether the bytes contain a format that ffmpeg prefers to WAV and MP3: NUT, or the G.729 of some dictation machines. */
 export function hasSignsOfOtherFormats(bytes: Buffer): boolean {
   const isDictation = bytes[256] === 0x84 && bytes.subarray(44, 256).every((byte) => byte === 0);
   return isDictation || bytes.subarray(0, SEARCHED_FOR_FORMATS).includes(NUT, 0, 'latin1');

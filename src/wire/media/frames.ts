@@ -1,14 +1,14 @@
-/** Frames of compressed sound without a container: MPEG audio and AAC. */
+/** Frames of compressed audio without a container: MPEG audio and AAC. */
 
 export interface Frame {
   readonly bytes: number;
   readonly seconds: number;
 }
 
-/** Reads the frame at `at`; undefined without a header of one. */
+/** Reads the frame at `at`; undefined without a frame header. */
 export type FrameReader = (bytes: Buffer, at: number) => Frame | undefined;
 
-/** The number of frames that follow one another from `at` on, up to `most`. */
+/** Counts consecutive frames from `start`, up to `most`. */
 export function framesInARow(bytes: Buffer, start: number, read: FrameReader, most: number): number {
   let at = start;
   for (let count = 0; count < most; count++) {
@@ -19,7 +19,10 @@ export function framesInARow(bytes: Buffer, start: number, read: FrameReader, mo
   return most;
 }
 
-/** In kbit/s by index, from 1 on: for MPEG 1 in layers I, II and III, and for MPEG 2 and 2.5 in layer I and in the others. */
+/**
+ * Bit rates in kbit/s by index, from 1: for MPEG 1 in layers I, II and III, and for MPEG 2 and 2.5 in layer I and in the
+ * others.
+ */
 const MPEG1_RATES = [
   [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
   [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
@@ -33,7 +36,7 @@ const MPEG_SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
 const VERSION = { mpeg25: 0, reserved: 1, mpeg2: 2, mpeg1: 3 } as const;
 const [LAYER_RESERVED, EMPHASIS_RESERVED] = [0, 2];
 
-/** A frame of MPEG audio with a bit rate: in free format its length is not known. */
+/** A frame of MPEG audio with a bit rate. The length of free-format frames is unknown. */
 export interface MpegFrame extends Frame {
   readonly header: number;
   readonly isMpeg1: boolean;
@@ -60,7 +63,7 @@ export function mpegFrame(bytes: Buffer, at: number): MpegFrame | undefined {
   return { bytes: length, seconds: samples / sampleRate, header, isMpeg1, layer };
 }
 
-/** Of AAC, by the code in its headers. */
+/** Sample rates of AAC, by the code in its headers. */
 export const AAC_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ] as const;
@@ -68,7 +71,7 @@ export const AAC_RATES = [
 export const AAC_SAMPLES = 1_024;
 const ADTS_HEADER_BYTES = 7;
 
-/** A frame of AAC with a header (ADTS). */
+/** Reads a frame of AAC with an ADTS header. */
 export function adtsFrame(bytes: Buffer, at: number): Frame | undefined {
   if (at + ADTS_HEADER_BYTES > bytes.length || (bytes.readUInt16BE(at) & 0xfff6) !== 0xfff0) return undefined;
   const sampleRate = AAC_RATES[(bytes.readUInt8(at + 2) >>> 2) & 15];
@@ -78,7 +81,7 @@ export function adtsFrame(bytes: Buffer, at: number): Frame | undefined {
   return { bytes: length, seconds: (blocks * AAC_SAMPLES) / sampleRate };
 }
 
-/** The length of AAC with headers; undefined unless it consists of whole frames. */
+/** Returns the length of AAC with headers; undefined unless it consists of whole frames. */
 export function adtsSeconds(bytes: Buffer): number | undefined {
   let [at, seconds] = [0, 0];
   while (at < bytes.length) {

@@ -1,35 +1,33 @@
-/** How many pixels an image has, by every header that a decoder may go by. */
+/** Reads the pixel size of an image from every header that a decoder may use. */
 import { kindByStart, type MediaKind } from './kind.ts';
 
 /** In pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
-  /** If decoders may differ, the sizes that they may take. `width` and `height` are then the largest of each. */
+  /** If decoders differ, the possible sizes. `width` and `height` are then the maximum of each. */
   readonly candidates?: readonly ImageSize[];
 }
 
-/** The sizes that one file may have. A GIF or WebP has one for each frame that is not as large as the whole. */
+/** Maximum sizes per file. A GIF or WebP has one for each frame smaller than the canvas. */
 const MAX_SIZES = 256;
-/** The headers that one file may have, and the blocks of a GIF: an animation of some minutes. */
+/** Maximum headers per file, and blocks of a GIF: an animation of some minutes. */
 const MAX_HEADERS = 10_000;
 const MAX_BLOCKS = 100_000;
 
-/**
- * The largest size that a PNG, JPEG, GIF or WebP could be decoded to. Undefined if it is none of them, or malformed.
- */
+/** Returns the largest size to which a PNG, JPEG, GIF or WebP can decode. Undefined for other or malformed files. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const kind = kindByStart(bytes);
   const read = kind && READERS[kind];
   return read?.(bytes)?.result();
 }
 
-/** Sizes that are found in a file, each once. */
+/** The distinct sizes in a file. */
 class Sizes {
   readonly #found = new Map<string, ImageSize>();
   #headers = 0;
 
-  /** A decoder passes over a size without pixels, or refuses the file. */
+  /** Adds a size. Decoders skip a size without pixels or refuse the file. */
   add(width: number, height: number): void {
     if (width === 0 || height === 0 || ++this.#headers > MAX_HEADERS) return;
     this.#found.set(`${width}x${height}`, { width, height });
@@ -58,7 +56,7 @@ function chunkName(name: string): number {
   return Buffer.from(name).readUInt32BE();
 }
 
-/** Of a PNG the header comes first. Pillow goes by the last one that comes before the pixels. */
+/** Reads a PNG. Its header is first, but Pillow uses the last header before the pixels. */
 function pngSizes(bytes: Buffer): Sizes | undefined {
   const sizes = new Sizes();
   for (let at = 8; at + 16 <= bytes.length; at += bytes.readUInt32BE(at) + 12) {
@@ -70,10 +68,10 @@ function pngSizes(bytes: Buffer): Sizes | undefined {
   return sizes;
 }
 
-/** Markers of a JPEG. Those of frames are C0 to CF, but for three. */
+/** Markers of a JPEG. Frame markers are C0 to CF, except for these three. */
 const [DHT, JPEG_EXTENSION, DAC] = [0xc4, 0xc8, 0xcc];
 const [RESTART, START_OF_IMAGE, END_OF_IMAGE] = [0xd0, 0xd8, 0xd9];
-/** Those whose segments every decoder passes over by their length, besides the frames. */
+/** Markers other than frames whose segments every decoder skips by length. */
 const SEGMENTS: ReadonlySet<number> = new Set([DHT, DAC, 0xda, 0xdb, 0xdd, 0xfe, ...range(0xe0, 0xef)]);
 const FRAMES: ReadonlySet<number> = new Set(
   range(0xc0, 0xcf).filter((marker) => marker !== DHT && marker !== JPEG_EXTENSION && marker !== DAC),
@@ -83,7 +81,7 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** Undefined for markers that decoders treat differently, such as one that sets the height later on. */
+/** Reads a JPEG. Undefined for markers that decoders treat differently, such as one that sets the height later. */
 function jpegSizes(bytes: Buffer): Sizes | undefined {
   const sizes = new Sizes();
   let at = 2;
@@ -91,7 +89,7 @@ function jpegSizes(bytes: Buffer): Sizes | undefined {
     while (at < bytes.length && bytes[at] !== 0xff) at++;
     while (at < bytes.length && bytes[at] === 0xff) at++;
     const marker = bytes[at++] ?? END_OF_IMAGE;
-    // Within the pixels 0 stands for the byte before it, and restarts have no segment.
+    // Within pixel data 0 escapes the preceding byte, and restarts have no segment.
     if (marker === 0 || (marker >= RESTART && marker < START_OF_IMAGE)) continue;
     if (marker === END_OF_IMAGE || at + 2 > bytes.length) break;
     const length = bytes.readUInt16BE(at);
@@ -106,16 +104,14 @@ function jpegSizes(bytes: Buffer): Sizes | undefined {
 
 /** Blocks of a GIF. */
 const [EXTENSION, FRAME, TRAILER] = [0x21, 0x2c, 0x3b];
-/** In the flags of the screen and of frames: a table of colors follows, and how long it is. */
+/** Flag of the screen and of frames: a color table follows. */
 const HAS_COLORS = 0x80;
 
 function colorBytes(flags: number): number {
   return (flags & HAS_COLORS) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1);
 }
 
-/**
- * Decoders take the screen, the screen extended to what its frames need (Pillow), or a frame by itself (ImageMagick).
- */
+/** Reads a GIF. Decoders use the screen, the screen extended to fit its frames (Pillow), or a single frame (ImageMagick). */
 function gifSizes(bytes: Buffer): Sizes | undefined {
   if (bytes.length < 13) return undefined;
   const sizes = new Sizes();
@@ -128,7 +124,7 @@ function gifSizes(bytes: Buffer): Sizes | undefined {
     if (++blocks > MAX_BLOCKS) return undefined;
     const block = bytes[at++];
     if (block === EXTENSION) at = afterBlocks(bytes, at + 1);
-    // Any other byte is passed over, as Pillow does.
+    // Other bytes are skipped, as in Pillow.
     if (block !== FRAME || at + 9 > bytes.length) continue;
     const [left, top] = [bytes.readUInt16LE(at), bytes.readUInt16LE(at + 2)];
     const [frameWidth, frameHeight] = [bytes.readUInt16LE(at + 4), bytes.readUInt16LE(at + 6)];
@@ -142,19 +138,17 @@ function gifSizes(bytes: Buffer): Sizes | undefined {
   return frames > 0 ? sizes : undefined;
 }
 
-/** Where a sequence of blocks ends, each of which begins with its length. */
+/** Returns the end of a sequence of length-prefixed blocks. */
 function afterBlocks(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== 0) at += (bytes[at] as number) + 1;
   return at + 1;
 }
 
-/** An animation frame of a WebP: its position and size, and then chunks of its own. */
+/** An animation frame of a WebP: its position and size, followed by nested chunks. */
 const ANIMATION_FRAME_BYTES = 16;
 
-/**
- * The canvas, and the pictures in it, which the canvas should be as large as. Undefined if a picture cannot be read.
- */
+/** Reads the canvas of a WebP and its pictures, which should have the same size. Undefined if a picture is unreadable. */
 function webpSizes(bytes: Buffer): Sizes | undefined {
   const sizes = new Sizes();
   let at = 12;
@@ -169,11 +163,11 @@ function webpSizes(bytes: Buffer): Sizes | undefined {
 
 const [VP8X, VP8L, VP8, ANMF] = [chunkName('VP8X'), chunkName('VP8L'), chunkName('VP8 '), chunkName('ANMF')];
 const WEBP_CHUNKS: ReadonlySet<number> = new Set([VP8X, VP8L, VP8, ANMF]);
-/** What the data of a key frame has after three bytes. */
+/** The data of a key frame after three bytes. */
 const VP8_START = 0x2a019d;
 const VP8L_SIGNATURE = 0x2f;
 
-/** False if a decoder would make something else of it. */
+/** Adds the size in a chunk. Returns false if decoders could read another size. */
 function addWebpChunk(name: number, data: Buffer, sizes: Sizes): boolean {
   if (data.length < ANIMATION_FRAME_BYTES) return false;
   if (name === VP8X) sizes.add(data.readUIntLE(4, 3) + 1, data.readUIntLE(7, 3) + 1);
@@ -188,7 +182,7 @@ function addWebpChunk(name: number, data: Buffer, sizes: Sizes): boolean {
   } else {
     const [width, height] = [data.readUInt16LE(6), data.readUInt16LE(8)];
     sizes.add(width, height);
-    // The two bits above would have a decoder enlarge it.
+    // If set, the two higher bits make a decoder enlarge it.
     return data.readUIntLE(3, 3) === VP8_START && (data.readUInt8(0) & 1) === 0 && width < 0x4000 && height < 0x4000;
   }
   return true;

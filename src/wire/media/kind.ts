@@ -1,25 +1,25 @@
-/** What an attachment is, by its content: what it is declared to be is only the sender's word. */
+/** Detects the type of an attachment from its content, since senders may declare a wrong one. */
 import { isUtf8 } from 'node:buffer';
 import { beginsAsMp3 } from './mp3.ts';
 
 export type MediaKind = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'wav' | 'mp3' | 'flac' | 'ogg' | 'text' | 'other';
 
-/** PDF readers look for the header this far from the start of a file (Acrobat, PDFium, Poppler, MuPDF, pdf.js). */
+/** PDF readers search for the header this far from the start of a file (Acrobat, PDFium, Poppler, MuPDF, pdf.js). */
 const PDF_HEADER_BYTES = 1024;
-/** `%PDF` alone is enough for PDFium; the other form is one that Acrobat takes. */
+/** PDFium accepts `%PDF` alone, and Acrobat accepts the other form. */
 const PDF_HEADER = /%PDF|%!PS-Adobe-\d+\.\d+ PDF-/;
 const LONGEST_PDF_HEADER = '%!PS-Adobe-NN.NN PDF-'.length;
 
 /**
- * The kind of a file. A file that a PDF reader would open is a `pdf`, whatever else it is as well. A host that is told
- * another kind than this may read something else: then nothing here says what it sees.
+ * Returns the kind of a file. Any file that a PDF reader would open is a `pdf`, even if it also is another kind. A host
+ * that receives another declared kind may read the file differently, which this does not cover.
  */
 export function kindOf(bytes: Buffer): MediaKind {
   if (PDF_HEADER.test(bytes.toString('latin1', 0, PDF_HEADER_BYTES + LONGEST_PDF_HEADER))) return 'pdf';
   return kindByStart(bytes) ?? (isText(bytes) ? 'text' : 'other');
 }
 
-/** The image or sound that a file begins as. */
+/** Returns the image or audio format by the first bytes. */
 export function kindByStart(bytes: Buffer): Exclude<MediaKind, 'pdf' | 'text' | 'other'> | undefined {
   const start = bytes.toString('latin1', 0, 12);
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
@@ -33,21 +33,21 @@ export function kindByStart(bytes: Buffer): Exclude<MediaKind, 'pdf' | 'text' | 
 }
 
 const SOUNDS: ReadonlySet<MediaKind | undefined> = new Set(['wav', 'mp3', 'flac', 'ogg'] as const);
-/** Matroska and WebM, AIFF, AU, CAF, AMR, Windows Media, Flash, AAC, MPEG and AVI. The others are kinds. */
+/** Matroska and WebM, AIFF, AU, CAF, AMR, Windows Media, Flash, AAC, MPEG and AVI. MediaKind has the others. */
 const SOUND_SIGNATURE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them.
   /^(?:\x1aE\xdf\xa3|FORM....AIF|\.snd|caff|#!AMR|\x30\x26\xb2\x75|FLV|\xff[\xf0-\xf9]|\0\0\x01[\xba\xb3]|RIFF....AVI )/s;
-/** MP4 and its relatives, but for those that hold images. */
+/** MP4 and related formats, except those for images. */
 const MP4_SIGNATURE = /^....ftyp(?!heic|heix|hevc|mif1|msf1|avif|avis)/s;
 
-/** Whether a file begins as a format of audio or films. */
+/** Whether a file begins as an audio or video format. */
 export function beginsAsSound(bytes: Buffer): boolean {
   const start = bytes.toString('latin1', 0, 12);
   return SOUNDS.has(kindByStart(bytes)) || SOUND_SIGNATURE.test(start) || MP4_SIGNATURE.test(start);
 }
 
-/** In UTF-8: those of ASCII but tab, newlines and form feed, and those beyond. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+/** Control characters in UTF-8: of ASCII except tab, newlines and form feed, and C1. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them.
 const CONTROL_CHARACTER = /[\0-\x08\x0b\x0e-\x1f\x7f]|\xc2[\x80-\x9f]/;
 
 function isText(bytes: Buffer): boolean {

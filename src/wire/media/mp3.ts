@@ -1,19 +1,19 @@
-/** The length of an MP3: the sum over its frames, and the most that its other bytes can hold. */
+/** The length of an MP3: the sum over its frames, and an upper bound for its other bytes. */
 import { hasSignsOfOtherFormats, holdsFrames, SEARCHED_FOR_FORMATS } from './compressed.ts';
 import { type MpegFrame, mpegFrame } from './frames.ts';
 import { isModule } from './module.ts';
 
-/** The bits that are the same in all frames of a stream: sync, version, layer and sample rate. */
+/** Header bits shared by all frames of a stream: sync, version, layer and sample rate. */
 const SAME_BITS = 0xff_fe_0c_00;
 const HEADER_BYTES = 4;
 const MONO = 3;
 
 /**
- * The fewest bytes that a second can take: 13 bytes of header and side information, in free format, for at most 1,152
- * samples at 8 kHz. The lowest rate with a number, 8 kbit/s, is 1,000 bytes.
+ * Minimum bytes per second: 13 bytes of header and side information, in free format, for at most 1,152 samples at 8 kHz.
+ * The lowest numbered rate, 8 kbit/s, is 1,000 bytes.
  */
 const FEWEST_BYTES_PER_SECOND = 90;
-/** Before they trust a stream, decoders look at this many frames, minimp3 at the most of them. */
+/** Decoders check this many frames before they trust a stream; minimp3 checks the most. */
 const TRUSTED_FRAMES = 10;
 
 const TAG_BYTES = 10;
@@ -24,9 +24,10 @@ export function beginsAsMp3(bytes: Buffer): boolean {
 }
 
 /**
- * Returns an upper bound. Returns undefined if the file may be another format: its frames do not follow the tag, are not of
- * layer III, or hold signs of one. Frames count while each begins where the last one ends and is of the same kind: all
- * decoders read these alike. Behind them decoders differ in where they continue, so each byte counts at the lowest rate.
+ * Returns an upper bound. Returns undefined if the file may be another format: frames do not follow the tag, are not of
+ * layer III, or contain signs of another format. Frames count while each starts at the end of the previous one and is of
+ * the same kind: all decoders read these alike. After them decoders differ in where they continue, so each byte counts at
+ * the lowest rate.
  */
 export function mp3Seconds(bytes: Buffer): number | undefined {
   const start = endOfTag(bytes);
@@ -47,7 +48,7 @@ export function mp3Seconds(bytes: Buffer): number | undefined {
     at += frame.bytes;
     frames++;
   }
-  // Without a frame or the end of the file behind it, a decoder may search the last frame for others.
+  // A decoder may search the last frame for others unless a frame or the end of the file follows.
   const end = at === bytes.length ? at : last;
   const trusted = frames > TRUSTED_FRAMES ? end : start;
   const rest = (bytes.length - trusted) / FEWEST_BYTES_PER_SECOND;
@@ -55,7 +56,7 @@ export function mp3Seconds(bytes: Buffer): number | undefined {
   return Math.max(frames * first.seconds + rest, estimated * first.seconds);
 }
 
-/** Where the ID3 tag at the start ends. Undefined if decoders could differ in where that is. */
+/** Returns the end of the ID3 tag at the start. Undefined if decoders could disagree about it. */
 function endOfTag(bytes: Buffer): number | undefined {
   if (bytes.toString('latin1', 0, 3) !== 'ID3') return 0;
   if (bytes.length < TAG_BYTES || bytes.readUInt8(3) === 0xff || bytes.readUInt8(4) === 0xff) return undefined;
@@ -66,13 +67,16 @@ function endOfTag(bytes: Buffer): number | undefined {
 }
 
 /** A box of an MP4 in the second word, and two packs of an MPEG program stream. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the signs that are searched for contain them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the signs contain them.
 const SIGNS = /^.{4}(?:moov|mdat|ftyp|udta|pnot|free|skip|wide|junk|pict|uuid)|\0\0\x01\xba.*\0\0\x01\xba/s;
-/** The lengths of packets of an MPEG transport stream, all of which begin with the same byte. */
+/** Packet lengths of an MPEG transport stream, whose packets all start with the same byte. */
 const PACKET_BYTES = [188, 192, 204] as const;
 const [PACKET_START, FEWEST_PACKETS] = [0x47, 7];
 
-/** Signs of another format in the first frames, which can hold any bytes: ffmpeg prefers each of these to an MP3. */
+/**
+ * Whether the first frames, which can contain any bytes, have signs of another format: ffmpeg prefers each of these to an
+ * MP3.
+ */
 function isDisguised(bytes: Buffer): boolean {
   const searched = bytes.subarray(0, SEARCHED_FOR_FORMATS);
   if (
@@ -90,13 +94,13 @@ function isDisguised(bytes: Buffer): boolean {
   });
 }
 
-/** VBRI stands here in the first frame; the other tags stand behind the side information. */
+/** Offset of VBRI in the first frame; the other tags follow the side information. */
 const VBRI_OFFSET = 36;
 const HAS_FRAMES = 1;
 
 /**
- * The number that encoders write into the first frame. Some programs calculate the length of a file from it and, without
- * it, from the length of one frame and of the file, with its tag.
+ * Returns the frame count that encoders write into the first frame. Some programs calculate the length of a file from it
+ * or, without it, from the length of one frame and of the file, with its tag.
  */
 function declaredFrames(bytes: Buffer, start: number, { header, isMpeg1 }: MpegFrame): number | undefined {
   const isMono = ((header >>> 6) & 3) === MONO;

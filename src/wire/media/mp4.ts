@@ -1,10 +1,10 @@
-/** The length of an MP4 or M4A with one track of sound, by its table of AAC or ALAC samples. */
+/** The length of an MP4 or M4A with one audio track, by its table of AAC or ALAC samples. */
 import { AAC_RATES, AAC_SAMPLES } from './frames.ts';
 
 export interface SoundLength {
   /** An upper bound. */
   readonly seconds: number;
-  /** False where an ordinary file is much shorter than the bound. */
+  /** False if an ordinary file is much shorter than the bound. */
   readonly isExact: boolean;
 }
 
@@ -18,16 +18,16 @@ interface Movie {
 }
 
 const BOX_HEADER_BYTES = 8;
-/** A file of sound has less than a hundred. */
+/** An audio file has less than a hundred. */
 const MAX_BOXES = 10_000;
 const ROOT: ReadonlySet<string> = new Set(['ftyp', 'mdat', 'moov', 'free', 'skip', 'wide']);
 const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl']);
-/** Boxes that decide how much sound there is. ffmpeg takes the last of several, also from within other boxes. */
+/** Boxes that determine the audio length. ffmpeg uses the last of several, even inside other boxes. */
 const TABLES = ['trak', 'mvhd', 'elst', 'mdhd', 'stsd', 'stts', 'stsz'] as const;
-/** Tables of another form, and a compressed film. */
+/** Tables of another form, and a compressed movie. */
 const OTHER_TABLES = ['stz2', 'cmov'] as const;
 
-/** Undefined unless the file has one track of sound, of AAC or ALAC, and plays it once. */
+/** Returns the length; undefined unless the file has one audio track, of AAC or ALAC, and plays it once. */
 export function mp4Length(bytes: Buffer): SoundLength | undefined {
   const movie: Movie = { header: new Map(), tracks: [], boxes: 0 };
   if (!readBoxes(bytes, movie.header, movie, ROOT)) return undefined;
@@ -37,7 +37,7 @@ export function mp4Length(bytes: Buffer): SoundLength | undefined {
   if (!isPlain || OTHER_TABLES.some((name) => moov.includes(name))) return undefined;
   const sounds = movie.tracks.filter((track) => handlerOf(track) === 'soun');
   const [sound] = sounds;
-  // ffmpeg also decodes the sound of tracks with any other handler.
+  // ffmpeg also decodes the audio of tracks with any other handler.
   const others = movie.tracks.filter((track) => handlerOf(track) === 'vide');
   if (sound === undefined || sounds.length > 1 || others.length + 1 !== movie.tracks.length) return undefined;
   return lengthOf(sound, Math.max(durationOf(movie.header.get('mvhd')), durationOf(sound.get('mdhd'))));
@@ -52,7 +52,7 @@ function occursAtMost(bytes: Buffer, name: string, most: number): boolean {
   return false;
 }
 
-/** False if a box is longer than its holder, occurs twice or is not allowed. */
+/** Returns false if a box is longer than its parent, occurs twice or is not allowed. */
 function readBoxes(bytes: Buffer, into: Boxes, movie: Movie, allowed?: ReadonlySet<string>): boolean {
   let at = 0;
   while (at + BOX_HEADER_BYTES <= bytes.length) {
@@ -67,7 +67,7 @@ function readBoxes(bytes: Buffer, into: Boxes, movie: Movie, allowed?: ReadonlyS
     at += length;
     const isOnly = HOLDERS.has(type) || TABLES.some((name) => name === type) || type === 'hdlr';
     const boxes: Boxes = type === 'trak' ? new Map() : into;
-    // The kind of a track decides how its tables are read, so it has to come first.
+    // The kind of a track determines how its tables are read, so it must be first.
     if ((isOnly && boxes.has(type)) || (type === 'minf' && !into.has('hdlr'))) return false;
     if (type === 'trak') movie.tracks.push(boxes);
     boxes.set(type, content);
@@ -80,7 +80,7 @@ function handlerOf(track: Boxes): string {
   return track.get('hdlr')?.toString('latin1', 8, 12) ?? '';
 }
 
-/** In seconds, as the header of the film or of a track states it; 0 if it does not. */
+/** Returns the seconds in the header of the movie or of a track; 0 if missing. */
 function durationOf(header: Buffer | undefined): number {
   const isLong = header?.[0] === 1;
   if (header === undefined || header.length < (isLong ? 32 : 20)) return 0;
@@ -96,7 +96,7 @@ function lengthOf(track: Boxes, stated: number): SoundLength | undefined {
   if (entry === undefined || times === undefined || sizes === undefined || !isPlayedOnce(track.get('elst'))) {
     return undefined;
   }
-  // If each sample takes one unit of time, ffmpeg takes the samples from the table of chunks instead.
+  // If each sample lasts one unit of time, ffmpeg uses the table of chunks instead.
   const isTimed = times.length >= 16 && times.readUInt32BE(12) > 1;
   if (!isTimed || sizes.length < 12 || entry.length < 44 || entry.readUInt32BE(4) !== 1) return undefined;
   const [size, count] = [sizes.readUInt32BE(4), sizes.readUInt32BE(8)];
@@ -117,8 +117,8 @@ function isPlayedOnce(edits: Buffer | undefined): boolean {
 
 /**
  * ffmpeg decodes all frames in a sample, each at the rate of the last ADTS header before it. The shortest frame is one
- * channel without a band: 29 bits, and 3 that ffmpeg requires behind an element. Where a frame ends is in its Huffman
- * codes alone, so any four bytes may be a frame of the lowest rate.
+ * channel without a band: 29 bits, and 3 that ffmpeg requires after an element. Only its Huffman codes determine the end of
+ * a frame, so any four bytes may be a frame of the lowest rate.
  */
 const FEWEST_AAC_BYTES = 4;
 const LONGEST_AAC_FRAME = AAC_SAMPLES / Math.min(...AAC_RATES);
@@ -132,7 +132,7 @@ function sumOf(sizes: Buffer): number {
 /** The settings of ALAC follow the fields of an entry, in a box of the same name. */
 const ALAC_SETTINGS = { nameAt: 48, at: 56, bytes: 24 } as const;
 
-/** Seconds in a frame of ALAC. */
+/** Returns the seconds of an ALAC frame. */
 function alacSeconds(entry: Buffer): number | undefined {
   const { nameAt, at, bytes } = ALAC_SETTINGS;
   const isAlac = [12, nameAt].every((start) => entry.toString('latin1', start, start + 4) === 'alac');
@@ -143,22 +143,22 @@ function alacSeconds(entry: Buffer): number | undefined {
 
 /** Object types of AAC with frames of 1,024 samples: Main, LC, SSR, LTP, SBR, PS. */
 const KINDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 29]);
-/** Descriptors of the stream, its decoder and the configuration, each within the one before. */
+/** Descriptors of the stream, its decoder and the configuration, each nested in the previous one. */
 const DESCRIPTORS = [
   { tag: 3, bytes: 3 },
   { tag: 4, bytes: 13 },
   { tag: 5, bytes: 0 },
 ] as const;
 
-/** Whether the configuration that the decoder reads is of AAC, at a rate with a code. */
+/** Whether the decoder's configuration is of AAC, at a rate with a code. */
 function isAac(entry: Buffer): boolean {
   let at = entry.indexOf('esds') + 8;
   if (entry.toString('latin1', 12, 16) !== 'mp4a' || at < 16) return false;
   for (const { tag, bytes } of DESCRIPTORS) {
     if (entry[at++] !== tag) return false;
-    // Its length, of which all bytes but the last have the highest bit.
+    // Its length: all bytes except the last have the highest bit set.
     while ((entry[at++] ?? 0) >= 0x80);
-    // Flags of a stream with further fields, and another codec than AAC.
+    // Flags of a stream with further fields, and codecs other than AAC.
     if ((tag === 3 && (entry[at + 2] ?? 0) >= 0x20) || (tag === 4 && entry[at] !== 0x40)) return false;
     at += bytes;
   }

@@ -10,20 +10,20 @@ const NO_POSITION = 0xffff_ffff_ffff_ffffn;
 
 interface Stream {
   readonly serial: number;
-  /** Positions in a second. */
+  /** Positions per second. */
   readonly rate: number;
   /** The longest packet, in seconds; undefined for Opus, whose packets contain their length. */
   readonly packetSeconds: number | undefined;
 }
 
-/** Returns an upper bound, or undefined if the file has another stream, at the same time or later. */
+/** Returns an upper bound, or undefined if the file has another concurrent or later stream. */
 export function oggSeconds(bytes: Buffer): number | undefined {
   let stream: Stream | undefined;
   let [segments, seconds, lastPosition] = [0, 0, 0];
   for (let at = 0; at >= 0; at = bytes.indexOf(PAGE, at + PAGE.length)) {
     if (at + PAGE_HEADER_BYTES > bytes.length) break;
     if (bytes[at + PAGE.length] !== VERSION) continue;
-    // A page within another one counts, too: readers search a broken page for the next one.
+    // Pages within pages count, too: readers search a broken page for the next one.
     segments += bytes.readUInt8(at + 26);
     if (segments > MAX_PIECES) return undefined;
     const serial = bytes.readUInt32LE(at + 14);
@@ -45,7 +45,7 @@ export function oggSeconds(bytes: Buffer): number | undefined {
   return stream && Math.max(seconds, lastPosition / stream.rate);
 }
 
-/** The packets that begin on the page at `start`. */
+/** Returns the packets that begin on the page at `start`. */
 function packetsOf(bytes: Buffer, start: number): readonly Buffer[] {
   const segments = bytes.readUInt8(start + 26);
   const table = bytes.subarray(start + PAGE_HEADER_BYTES, start + PAGE_HEADER_BYTES + segments);
@@ -60,12 +60,12 @@ function packetsOf(bytes: Buffer, start: number): readonly Buffer[] {
     isWithin = false;
     from = at;
   }
-  // The last one goes on.
+  // The last packet continues on the next page.
   if (!isWithin && from < at) packets.push(bytes.subarray(from, at));
   return packets;
 }
 
-/** The stream whose header this packet is; undefined for any other packet. */
+/** Returns the stream of a header packet; undefined for any other packet. */
 function streamOf(head: Buffer, serial: number): Stream | undefined {
   if (head.toString('latin1', 0, 8) === 'OpusHead') return { serial, rate: OPUS_RATE, packetSeconds: undefined };
   if (head.toString('latin1', 0, 7) !== '\x01vorbis' || head.length < 29) return undefined;

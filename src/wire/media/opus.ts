@@ -1,11 +1,11 @@
-/** How long a packet of Opus is, by its first bytes (RFC 6716, section 3.1). */
+/** The length of an Opus packet, by its first bytes (RFC 6716, section 3.1). */
 
-/** In milliseconds, by the kind of the coder. */
+/** Milliseconds per frame, by the mode of the coder. */
 const SILK = [10, 20, 40, 60] as const;
 const HYBRID = [10, 20] as const;
 const CELT = [2.5, 5, 10, 20] as const;
 
-/** In seconds; at most the 0.12 that a packet can have. */
+/** Returns seconds, at most the 0.12 of the longest valid packet. */
 export function opusPacketSeconds(first: number, second = 0): number {
   const config = first >>> 3;
   const frameMs = config < 12 ? SILK[config & 3] : config < 16 ? HYBRID[config & 1] : CELT[config & 3];

@@ -1,4 +1,4 @@
-/** The length of a file of sound. */
+/** The length of an audio file. */
 import { flacSeconds } from './flac.ts';
 import { kindByStart } from './kind.ts';
 import { isModule } from './module.ts';
@@ -11,7 +11,7 @@ import { webmSeconds } from './webm.ts';
 /** Eleven days. No recording is longer. */
 const MAX_SECONDS = 1_000_000;
 
-/** Undefined unless the file is understood completely. */
+/** Returns the length; undefined unless every part of the file is understood. */
 export function soundLength(bytes: Buffer): SoundLength | undefined {
   const isMp4 = bytes.toString('latin1', 4, 8) === 'ftyp';
   const length = isMp4 ? mp4Length(bytes) : exactly(secondsOf(bytes));

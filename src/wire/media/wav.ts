@@ -1,17 +1,17 @@
-/** The length of a WAV file of uncompressed samples: the longest that its header allows. */
+/** The length of a WAV file of uncompressed samples: the maximum that its header allows. */
 import { hasSignsOfOtherFormats, isCompressed } from './compressed.ts';
 
 /** Formats whose samples have a fixed size. All others are compressed. */
 const [PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE] = [1, 3, 6, 7, 0xfffe];
 const UNCOMPRESSED: ReadonlySet<number> = new Set([PCM, FLOAT, A_LAW, MU_LAW]);
-/** An extensible format contains a GUID: the number of a format in two bytes, then these. */
+/** An extensible format contains a GUID: the number of a format in two bytes, followed by these. */
 const GUID_END = Buffer.from('000000001000800000aa00389b71', 'hex');
 
 const [RIFF_HEADER_BYTES, CHUNK_HEADER_BYTES, FORMAT_BYTES, EXTENSIBLE_BYTES] = [12, 8, 16, 40];
 
 /**
- * Returns an upper bound, or undefined if the samples may be compressed. All bytes behind the start of the data count as
- * samples, since programs that write to a pipe leave the lengths wrong.
+ * Returns an upper bound, or undefined if the samples may be compressed. All bytes after the start of the data count as
+ * samples, since programs that write to a pipe leave wrong lengths.
  */
 export function wavSeconds(bytes: Buffer): number | undefined {
   let bytesPerSecond: number | undefined;
@@ -24,19 +24,19 @@ export function wavSeconds(bytes: Buffer): number | undefined {
       const isPlain = bytesPerSecond !== undefined && !hasSignsOfOtherFormats(bytes) && !isCompressed(samples);
       return isPlain ? samples.length / (bytesPerSecond as number) : undefined;
     }
-    // Readers differ in which of several formats they take, and ffmpeg takes the format of this chunk before any other.
+    // Readers choose differently among several formats, and ffmpeg prefers the format of this chunk.
     if (name === 'XMA2' || (name === 'fmt ' && bytesPerSecond !== undefined)) return undefined;
     if (name === 'fmt ') {
       bytesPerSecond = lowestRate(bytes.subarray(at, at + length));
       if (bytesPerSecond === undefined) return undefined;
     }
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     at += length + (length & 1);
   }
   return undefined;
 }
 
-/** The fewest bytes that a second can have by a format. */
+/** Returns the minimum bytes per second of a format. */
 function lowestRate(format: Buffer): number | undefined {
   if (format.length < FORMAT_BYTES) return undefined;
   const isExtensible = format.readUInt16LE(0) === EXTENSIBLE;
@@ -48,7 +48,7 @@ function lowestRate(format: Buffer): number | undefined {
   const byteRate = format.readUInt32LE(8);
   const blockBytes = format.readUInt16LE(12);
   const bits = format.readUInt16LE(14);
-  // ffmpeg takes samples of as many bits as are valid, and eight in the two formats of a byte a sample.
+  // ffmpeg uses the valid bits as the sample size, and eight bits in the two formats with one byte per sample.
   const validBits = (isExtensible && format.readUInt16LE(18)) || bits;
   const sampleBytes = tag === A_LAW || tag === MU_LAW ? 1 : Math.ceil(Math.min(bits, validBits) / 8);
   const lowest = Math.min(byteRate, sampleRate * blockBytes, sampleRate * channels * sampleBytes);

@@ -1,8 +1,11 @@
-/** The length of a WebM with one track of Opus: the largest of its duration, the time of its last block and the sum over its packets. */
+/**
+ * The length of a WebM with one track of Opus: the maximum of its duration, the time of its last block and the sum over its
+ * packets.
+ */
 import { opusPacketSeconds } from './opus.ts';
 import { MAX_PIECES } from './walk.ts';
 
-/** Ids of elements. The content of an element that holds others is read as if it followed it. */
+/** Ids of elements. The content of a container element is read as if it followed the element. */
 const ID = {
   segment: 0x18538067,
   info: 0x1549a966,
@@ -21,7 +24,7 @@ const ID = {
 const HOLDERS: ReadonlySet<number> = new Set([
   ...[ID.segment, ID.info, ID.tracks, ID.trackEntry, ID.cluster, ID.blockGroup],
 ]);
-/** The ids of clusters and of the list of tracks, and what is before them in a table of contents. */
+/** Ids of clusters and of the track list, and the prefix of such an id in a table of contents. */
 const STARTS = ['1f43b675', '1654ae6b'].map((id) => Buffer.from(id, 'hex'));
 const ENTRY = Buffer.from('53ab84', 'hex');
 
@@ -29,7 +32,7 @@ const NANOS_PER_SECOND = 1e9;
 const DEFAULT_SCALE = 1_000_000;
 const LACING = 0x06;
 
-/** Returns an upper bound, or undefined for another codec, a second track, and blocks that are packed or cannot be read. */
+/** Returns an upper bound, or undefined for another codec, a second track, or packed or unreadable blocks. */
 export function webmSeconds(bytes: Buffer): number | undefined {
   let [scale, duration, clusterTime, lastTime, packets] = [DEFAULT_SCALE, 0, 0, 0, 0];
   const count = { elements: 0, entries: 0, codecs: 0, starts: 0 };
@@ -74,7 +77,7 @@ export function webmSeconds(bytes: Buffer): number | undefined {
       }
     }
   }
-  // Behind an element that it cannot read, ffmpeg searches for the next one byte by byte, also within other elements.
+  // After an unreadable element ffmpeg searches for the next one byte by byte, even within other elements.
   if (count.entries !== 1 || count.codecs !== 1 || startsIn(bytes, count.starts + 1) > count.starts) return undefined;
   const seconds = (units: number) => (units * scale) / NANOS_PER_SECOND;
   return Math.max(seconds(Number.isFinite(duration) ? duration : 0), seconds(lastTime) + LONGEST_PACKET, packets);
@@ -83,7 +86,7 @@ export function webmSeconds(bytes: Buffer): number | undefined {
 /** In seconds. */
 const LONGEST_PACKET = 0.12;
 
-/** The number of clusters and lists of tracks by their ids, up to `most`, without the entries of a table of contents. */
+/** Counts clusters and track lists by id, up to `most`, without entries of a table of contents. */
 function startsIn(bytes: Buffer, most: number): number {
   let count = 0;
   for (const id of STARTS) {
@@ -101,11 +104,11 @@ function unsigned(content: Buffer): number {
 interface VariableNumber {
   readonly value: number;
   readonly end: number;
-  /** All of its bits are set. */
+  /** Whether all of its bits are set. */
   readonly isUnknown: boolean;
 }
 
-/** A number whose first byte contains its length, by the leading zeros. Ids keep the bit that ends these. */
+/** Reads a number whose leading zeros encode its length. Ids keep the marker bit after the zeros. */
 function numberAt(bytes: Buffer, at: number, keepsMarker: boolean): VariableNumber | undefined {
   const first = bytes[at];
   if (first === undefined || first === 0) return undefined;
