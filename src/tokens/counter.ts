@@ -1,22 +1,24 @@
-/** Counts tokens with a real tokenizer, in a thread that runs only while there is something to count. */
+/** Counts tokens with a real tokenizer, in a thread that runs only while texts are queued and for a while afterwards. */
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../core/threads.ts';
 import { Tickets } from '../core/tickets.ts';
 import type { CountOrder, CountResult } from './thread.ts';
 
 /**
- * How long a request waits for its count before it settles by the estimate, unless the constructor is given another time.
- * It is less than the second after which a client that met its own slot may retry. Loading the tokenizer takes 0.1 s.
+ * Default time that a request waits for its count before it settles by the estimate. Shorter than the second after which a client
+ * that hit its own concurrency limit may retry. Loading the tokenizer takes 0.1 s.
  */
 const COUNT_MS = 800;
-/** With more characters in the queue (0.6 s of the worst text) nothing joins it: one sender must not delay the others. */
+/**
+ * A queue with more characters (0.6 s of the slowest text) accepts no further counts, so that one sender cannot delay the others.
+ */
 const MAX_QUEUED_CHARACTERS = 256 * 1024;
-/** The tokenizer takes 75 MB once loaded, twice that after long unbroken texts. The thread ends after so long unused. */
+/** Idle time after which the thread ends. The loaded tokenizer takes 75 MB, and twice as much after long unbroken texts. */
 const IDLE_MS = 300_000;
 
 /**
- * The purpose of a count. Settlements wait for counts of a charge, so these go first. A count for a cut is that of a stream
- * whose money is used up: it is awaited for as long as the stream waits.
+ * The purpose of a count. `charge` has priority, since a settlement waits for it. `cut` is for a stream whose money is used up;
+ * it has no timeout here, because the stream bounds its own wait. `courtesy` is for token-count requests.
  */
 export type Purpose = 'charge' | 'cut' | 'courtesy';
 
@@ -24,7 +26,7 @@ interface Queued extends CountOrder {
   readonly characters: number;
 }
 
-/** Counts that are still awaited, in order. Bounded by the requests in flight. */
+/** Pending counts, in order. Bounded by the requests in flight. */
 interface Queue {
   readonly orders: Queued[];
   characters: number;
@@ -33,32 +35,32 @@ interface Queue {
 export class TokenCounter {
   readonly #countMs: number;
   readonly #tickets = new Tickets<number | undefined>();
-  /** In the order of their purposes. The length of one keeps nothing out of another. */
+  /** In order of priority. Each purpose has its own length limit. */
   readonly #queues: Readonly<Record<Purpose, Queue>> = {
     charge: { orders: [], characters: 0 },
     cut: { orders: [], characters: 0 },
     courtesy: { orders: [], characters: 0 },
   };
   #thread: Worker | undefined;
-  /** True while the thread is counting, even if nobody awaits the result any more. */
+  /** True while the thread is counting, even if the request has stopped waiting for the result. */
   #isBusy = false;
   #isLoaded = false;
   #closed = false;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  /** `countMs`: how long a count may take, in milliseconds. */
+  /** `countMs`: time limit of a count, in milliseconds. */
   constructor(countMs = COUNT_MS) {
     this.#countMs = countMs;
   }
 
-  /** Whether the tokenizer is loaded: until then a count takes much longer. */
+  /** Whether the tokenizer is loaded. The first count takes much longer. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
 
   /**
-   * The tokens of all texts together, each times its factor if it has one; undefined if they were
-   * not counted in time. Never rejects.
+   * Returns the sum of the tokens of all texts, each multiplied by its factor; undefined if the count was late or refused. Never
+   * rejects.
    */
   async count(
     texts: readonly string[],
@@ -85,7 +87,7 @@ export class TokenCounter {
     await this.#thread?.terminate();
   }
 
-  /** One order at a time, so that the thread never works on one that is no longer awaited. */
+  /** Sends one order at a time: the thread never counts an order after its timeout. */
   #sendNext(): void {
     clearTimeout(this.#idleTimer);
     const next = Object.values(this.#queues).find(({ orders }) => orders.length > 0)?.orders[0];
@@ -107,10 +109,10 @@ export class TokenCounter {
       this.#settle(order, tokens);
       this.#sendNext();
     });
-    // Without the thread requests settle by the estimate, and the next count starts it again.
+    // Requests settle by the estimate while the thread is down; the next count restarts it.
     thread.on('error', () => {});
     thread.on('exit', () => this.#onExit(thread));
-    // Last, since listening for messages refs the thread again.
+    // Must come last: adding a message listener refs the thread again.
     thread.unref();
     return thread;
   }

@@ -1,4 +1,4 @@
-/** Counts the input of a request for a client that asks for nothing else. */
+/** Counts the input of a token-count request. */
 import type { InputTerms } from '../core/model-terms.ts';
 import type { ModelRequest } from '../dialects/dialect.ts';
 import { readInput, tokensAt } from '../dialects/input.ts';
@@ -7,14 +7,14 @@ import type { TokenCounter } from './counter.ts';
 import { countSample } from './usage.ts';
 
 /**
- * Of longer input, so many characters are looked at, in pieces from all over it: to weigh more costs
- * a tenth of a second for each million. Nobody is charged by the figure.
+ * Longer input is sampled: this many characters, in pieces from all over the input. Weighing text takes a tenth of a second per
+ * million characters, and the result is not used for charges.
  */
 const MAX_SAMPLED_CHARACTERS = 1024 * 1024;
-/** Long enough that cuts within words hardly count, and short enough that there are many. */
+/** Long enough that cuts within words hardly matter, and short enough for many pieces. */
 const PIECE_CHARACTERS = 4 * 1024;
 
-/** The input tokens. Where the tokenizer has other work, the estimate of what was sampled stands. */
+/** Returns the number of input tokens. While the tokenizer is busy, the result is the estimate of the sample. */
 export async function countInput(counter: TokenCounter, request: ModelRequest, terms: InputTerms): Promise<number> {
   const { texts, ...others } = readInput(request);
   const { sample, factor } = sampleOf(texts);
@@ -22,7 +22,7 @@ export async function countInput(counter: TokenCounter, request: ModelRequest, t
   return tokensAt({ ...others, textTokens: Math.ceil(tokens * factor) }, terms);
 }
 
-/** A sample of texts, and how often it is contained in them. */
+/** Returns a sample of the texts, and the ratio of their length to the sample's. */
 function sampleOf(texts: readonly string[]): { readonly sample: TextSample; readonly factor: number } {
   const sample = new TextSample();
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
@@ -39,7 +39,10 @@ function sampleOf(texts: readonly string[]): { readonly sample: TextSample; read
   return { sample, factor: characters / sampled };
 }
 
-/** Of every `stride` characters of the texts together, a piece from a random place. It may lie in several texts. */
+/**
+ * Yields a piece at a random offset from every `stride` characters of the concatenated texts. A piece that spans several texts is
+ * yielded in parts.
+ */
 function* piecesOf(texts: readonly string[], stride: number): Generator<string> {
   let stretch = 0;
   let from = Math.floor(Math.random() * (stride - PIECE_CHARACTERS));

@@ -1,12 +1,12 @@
-/** Counts the usage that an upstream did not report, or only in part. */
+/** Counts usage that an upstream did not report, or reported only in part. */
 import { NO_PARTS, type TokenUsage } from '../core/usage.ts';
 import type { InputSample } from '../dialects/input.ts';
 import type { TextSample } from '../wire/text-sample.ts';
 import type { Purpose, TokenCounter } from './counter.ts';
 
 /**
- * Counts input and output: at least one token of output, unless the estimate has none. What cannot be
- * counted stays as estimated. Audio and images are in the estimate.
+ * Counts input and output, with at least one output token unless the estimate is zero. If a count fails, the estimate is used.
+ * The tokens of audio and images come from the estimate.
  */
 export async function countUsage(
   counter: TokenCounter,
@@ -32,7 +32,7 @@ export async function countUsage(
   };
 }
 
-/** The tokens of a text of which there is a sample; undefined if they were not counted in time. */
+/** Returns the token count of a sampled text; undefined if it was not counted in time. */
 export async function countSample(
   counter: TokenCounter,
   text: TextSample,
