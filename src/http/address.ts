@@ -8,8 +8,8 @@ import { formatAddress, type ListenAddress } from '../core/address.ts';
 import { UserError } from '../core/errors.ts';
 
 /**
- * Throws a UserError if the address is in use. Workers listen with SO_REUSEPORT, so without this
- * check a second gateway could silently share the port. `setting` is the field of the config.
+ * Throws a UserError if the address is in use. Workers listen with SO_REUSEPORT, so without this check a second gateway could
+ * silently share the port. `setting` is the name of the config field.
  */
 export function assertFree({ host, port }: ListenAddress, setting = 'listen'): Promise<void> {
   const probe = createServer();
@@ -19,12 +19,12 @@ export function assertFree({ host, port }: ListenAddress, setting = 'listen'): P
   });
 }
 
-/** Where to listen: on a socket that is already bound, if there is one. */
+/** A listen address, or a socket that is already bound. */
 interface ListenPlace extends ListenAddress {
   readonly socket?: number | undefined;
 }
 
-/** A listen error as a UserError that says what to do about it. */
+/** Converts a listen error to a UserError that contains the remedy. */
 export function explainListenError(
   error: NodeJS.ErrnoException,
   { host, port, socket }: ListenPlace,

@@ -14,9 +14,7 @@ const UNAUTHORIZED: ClientError = {
   message: 'Missing API key. Send `Authorization: Bearer <key>` with a key that starts with sk-inf-.',
 };
 
-/**
- * The same error for unknown, deleted and malformed keys, so that a client cannot distinguish them.
- */
+/** Unknown, deleted and malformed keys get the same error, so that clients cannot distinguish them. */
 export const INVALID_API_KEY: ClientError = {
   code: 'invalid_api_key',
   message: 'Invalid API key. Check that it is complete and has not been deleted.',
@@ -28,9 +26,9 @@ export const API_KEY_DISABLED: ClientError = {
 };
 
 /**
- * The key of a request, from `Authorization`, `x-api-key` and `x-goog-api-key`, and in Google's paths from the query of
- * `target`. Clients such as Claude Code send their key in two headers. Headers that disagree are refused: a proxy before
- * the gateway might account for the one key, and the gateway for the other.
+ * Returns the key of a request, from `Authorization`, `x-api-key` and `x-goog-api-key`, and for Google's paths from the query of
+ * `target`. Clients such as Claude Code send their key in two headers. Headers with different keys are refused: a proxy in front
+ * of the gateway might account for one key, and the gateway for the other.
  */
 export function credentialOf(headers: IncomingHttpHeaders, target = ''): Credential {
   const { authorization } = headers;
@@ -43,7 +41,7 @@ export function credentialOf(headers: IncomingHttpHeaders, target = ''): Credent
   return key === '' ? { ok: false, error: UNAUTHORIZED } : keyCredential(key);
 }
 
-/** The keys in a header. The server joins the values of repeated lines with a comma and a space; no key contains one. */
+/** Returns the keys in a header. The server joins the values of repeated lines with a comma and a space; keys contain neither. */
 function keysIn(header: string | string[] | undefined): readonly string[] {
   return header === undefined ? [] : String(header).split(', ');
 }
@@ -66,9 +64,9 @@ function bearerCredential(header: string | undefined): Credential {
 }
 
 /**
- * The text after the scheme, which may be in any case, and exactly one space; undefined if the header has another form.
- * More space stays in the text, which is then no well-formed key. White space at the end never arrives: it is no part of
- * a header's value (RFC 9110, 5.5), and Node's parser drops it, from `rawHeaders` too.
+ * Returns the text after the scheme, which may be in any case, and exactly one space; undefined if the header has another form.
+ * Further spaces remain in the text, which is then no well-formed key. Trailing white space is not part of a header value (RFC
+ * 9110, 5.5), and the parser drops it.
  */
 function bearerKey(header: string | undefined): string | undefined {
   const [, scheme = '', rest = ''] = /^(\S*)(.*)$/s.exec(header ?? '') ?? [];
@@ -76,9 +74,9 @@ function bearerKey(header: string | undefined): string | undefined {
   return rest.startsWith(' ') ? rest.slice(1) : rest;
 }
 
-/** Well-formed keys that came lately, by themselves: to check and hash one takes as long as to route its request. */
+/** Recently used well-formed keys: checking and hashing a key takes as long as routing its request. */
 const recent = new Map<string, Credential>();
-/** Whoever makes keys up has all of them forgotten again and again, and takes no more memory than this. */
+/** Bounds the memory that invented keys can take. The whole cache is cleared when it is full. */
 const MAX_RECENT = 1_000;
 
 function keyCredential(key: string): Credential {

@@ -1,11 +1,11 @@
-/** What a connection has sent and is not parsed: bounded in bytes, and in requests that have no answers yet. */
+/** The unparsed input of a connection: bounded in bytes, and in pipelined requests without a response. */
 import type { Socket } from 'node:net';
 import { READ_BYTES } from './linger.ts';
 import { inLaterTurn, inSpareTime } from './turns.ts';
 
-/** Common clients send none ahead, or a few. Of more than this many at a time the connection is closed. */
+/** Maximum number of pipelined requests. Common clients send few or none ahead. The connection is closed beyond this. */
 const MAX_UNANSWERED = 16;
-/** What may wait behind a request that is being answered. More of it stays with the system. */
+/** Maximum input buffered behind a request in flight. Further input stays in the socket buffer of the system. */
 export const MAX_WAITING_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -14,14 +14,14 @@ export class Backlog {
   readonly #socket: Socket;
   #isPaused = false;
   #isOver = false;
-  /** Too many bytes wait. */
+  /** Too much input is buffered. */
   #isFull = false;
-  /** Waits for a later turn of the event loop. */
+  /** Reading is paused until a later turn of the event loop. */
   #isYielding = false;
   #receivedBytes = 0;
   #receivedAtYield = 0;
   #begun = 0;
-  /** How much had been received when each of the last requests was answered. */
+  /** The number of received bytes at each of the last responses. */
   readonly #receivedAtAnswer: number[] = [];
 
   constructor(socket: Socket) {
@@ -36,18 +36,18 @@ export class Backlog {
     return this.#isOver;
   }
 
-  /** What follows a last answer is not parsed: nobody would answer it, and it could be smuggled. */
+  /** Input after a last response is never parsed: it would get no response, and could be a smuggled request. */
   get isReady(): boolean {
     return !this.#isOver && this.#socket.writable && this.bytes.length > 0;
   }
 
-  /** Nothing more is parsed. */
+  /** Discards the input and stops parsing. */
   stop(): void {
     this.#isOver = true;
     this.bytes = NOTHING;
   }
 
-  /** `isUnneeded`: the bytes will be discarded. Returns false if it is over. */
+  /** Appends input. `isUnneeded`: the bytes will be discarded. Returns false after `stop`. */
   receive(chunk: Buffer, isUnneeded = false): boolean {
     if (this.#isOver) return false;
     this.#receivedBytes += chunk.length;
@@ -68,7 +68,7 @@ export class Backlog {
     });
   }
 
-  /** Takes the first bytes. Nothing of what was read is kept once all of it is taken. */
+  /** Takes the first bytes. The last bytes are returned without keeping a reference to their buffer. */
   take(length: number): Buffer {
     const { bytes } = this;
     const isAll = length === bytes.length;
@@ -76,7 +76,7 @@ export class Backlog {
     return isAll ? bytes : bytes.subarray(0, length);
   }
 
-  /** A request has begun, and what waits was received behind it. False if it is one too many. */
+  /** Counts a request whose head ends before the buffered input. Returns false if too many requests were pipelined. */
   begin(): boolean {
     const receivedBefore = this.#receivedAtAnswer[this.#begun % MAX_UNANSWERED] ?? 0;
     const isTooMany = this.#begun >= MAX_UNANSWERED && receivedBefore >= this.#receivedBytes - this.bytes.length;
@@ -84,14 +84,14 @@ export class Backlog {
     return !isTooMany;
   }
 
-  /** The request that began last has got all of its answer. */
+  /** Records that the last counted request has its complete response. */
   answered(): void {
     this.#receivedAtAnswer[(this.#begun - 1) % MAX_UNANSWERED] = this.#receivedBytes;
   }
 
   /**
-   * Reads on while little waits: only then is a client that leaves noticed before it is written to. `isFull`: no more can be
-   * taken for another reason.
+   * Resumes reading while little input is buffered: a disconnect is only noticed while reading. `isFull`: the caller cannot
+   * accept more input for another reason.
    */
   bound(isFull = false): void {
     if (this.#isOver) return;

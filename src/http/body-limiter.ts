@@ -1,37 +1,33 @@
-/**
- * Bounds what one key can cost the others with its request bodies: those it may have in reading at a
- * time, and the large ones that it does not pay for.
- */
+/** Bounds the load that one key can cause with request bodies: concurrent bodies, and large bodies without a charge. */
 import { rateLimited } from '../core/errors.ts';
 import type { BodyRefusal } from './body.ts';
 
-/** A larger body is judged by the limits of its key before it is read. */
+/** A larger body is checked against the limits of its key before it is read. */
 export const LARGE_BODY_BYTES = 1024 * 1024;
 
-/** How many bodies a key may have in reading, per concurrent request that it may have; some requests wait for a slot. */
+/** Concurrent bodies of a key per permitted concurrent request. Some requests wait for a slot. */
 const BODIES_PER_SLOT = 2;
-/** For keys with few slots: more than any burst of honest clients has in reading at a time. */
+/** Minimum for keys with few slots: more than an honest client sends in a burst. */
 export const MIN_BODIES_IN_READING = 100;
-/** How many bodies of the maximum size a key may have in reading at a time, by their bytes. */
+/** Concurrent bytes of a key, in bodies of maximum size. */
 export const FULL_BODIES_IN_READING = 4;
-/** Where the maximum size is small: bytes that a key may have in reading all the same. */
+/** Minimum of concurrent bytes, for configurations with a small maximum size. */
 const MIN_BYTES_IN_READING = 16 * 1024 * 1024;
 
 /**
- * How many bytes of large bodies that are refused, or whose tokens are only counted, a key may send
- * per second, in the long run. Parsing takes a millisecond per 50 KB at worst, so such bodies take a
- * tenth of a thread at most.
+ * Sustained rate at which a key may send large bodies without a charge. Parsing takes a millisecond per 50 KB at worst, so such
+ * bodies take at most a tenth of a thread.
  */
 export const UNPAID_BYTES_PER_SECOND = 4 * 1024 * 1024;
-/** How many of the maximum size it may send beyond that before it has to wait. */
+/** Burst beyond that rate, in bodies of maximum size. */
 export const FULL_BODIES_UNPAID = 2;
 
-/** Slots and bytes become free when a body has been read, and nobody knows when. */
+/** `Retry-After` of a refusal: slots and bytes become free at an unknown time. */
 const SOON_S = 1;
 
-/** What a key may have in reading. */
+/** The limits for concurrent bodies of a key. */
 export interface ReadingBounds {
-  /** The most concurrent requests of the key. */
+  /** Maximum concurrent requests of the key. */
   readonly concurrency: number;
   readonly maxBodyBytes: number;
 }
@@ -39,21 +35,21 @@ export interface ReadingBounds {
 interface KeyLoad {
   bodies: number;
   bytes: number;
-  /** The bytes of unpaid large bodies that have not been forgiven yet, at `atMs`. */
+  /** The bytes of unpaid large bodies at `atMs`. They decrease at the sustained rate. */
   unpaidBytes: number;
   atMs: number;
 }
 
 export class BodyLimiter {
   readonly #nowMs: () => number;
-  /** Keys with bodies in reading, or with unpaid ones. Bounded by the number of keys. */
+  /** Keys with concurrent or unpaid bodies. Bounded by the number of keys. */
   readonly #loads = new Map<string, KeyLoad>();
 
   constructor(nowMs = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  /** A body of a key is about to be read. To be closed once it was. */
+  /** Registers a body before it is read. The caller must close it. */
   open(keyId: string, bounds: ReadingBounds): BodyInReading {
     const load = this.#loadOf(keyId);
     load.bodies++;
@@ -63,7 +59,7 @@ export class BodyLimiter {
     });
   }
 
-  /** A body was read whose request costs nothing: it is refused, or only asks for a count. */
+  /** Counts a body without a charge: its request was refused, or only counts tokens. */
   countUnpaid(keyId: string, bytes: number): void {
     if (bytes > LARGE_BODY_BYTES) this.#loadOf(keyId).unpaidBytes += bytes;
   }
@@ -88,12 +84,12 @@ function forgive(load: KeyLoad, nowMs: number): void {
   load.atMs = nowMs;
 }
 
-/** One body in reading. */
+/** One body while it is read. */
 export class BodyInReading {
   readonly #load: KeyLoad;
   readonly #bounds: ReadingBounds;
   readonly #onClose: () => void;
-  /** As declared or received; undefined until the first call of `grow`. */
+  /** Declared or received length; undefined before the first call of `grow`. */
   #bytes: number | undefined;
 
   constructor(load: KeyLoad, bounds: ReadingBounds, onClose: () => void) {
@@ -102,7 +98,7 @@ export class BodyInReading {
     this.#onClose = onClose;
   }
 
-  /** The body has at least so many bytes, as declared or received. Returns why it may not be read. */
+  /** Updates the declared or received length. Returns the refusal if a limit is exceeded. */
   grow(bytes: number): BodyRefusal | undefined {
     const before = this.#bytes;
     if (before !== undefined && bytes <= before) return undefined;
@@ -127,7 +123,7 @@ export class BodyInReading {
     return this.#load.bytes > maxBytes ? TOO_MANY_BYTES : undefined;
   }
 
-  /** The body was read, or will not be. */
+  /** Releases the body, after it was read or refused. */
   close(): void {
     this.#load.bytes -= this.#bytes ?? 0;
     this.#onClose();

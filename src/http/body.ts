@@ -6,16 +6,14 @@ import { counted } from '../core/plural.ts';
 import { MAX_DISCARDED_BYTES } from './linger.ts';
 import type { HttpRequest } from './server.ts';
 
-/** Why a body is not read, or not read on. */
+/** The reason why a body is not read, or not read further. */
 export interface BodyRefusal {
   readonly error: ClientError;
-  /** For the operator's count of refusals. */
+  /** Reason for the refusal metrics. */
   readonly reason: string;
 }
 
-/**
- * Thrown when a body cannot be read. `refusal` is undefined if the client hung up.
- */
+/** Thrown if a body cannot be read. `refusal` is undefined if the client disconnected. */
 export class BodyError extends Error {
   override name = 'BodyError';
   readonly refusal: BodyRefusal | undefined;
@@ -26,18 +24,18 @@ export class BodyError extends Error {
 }
 
 /**
- * Asked before a body of `bytes` is read, if its length was declared, and whenever that many have
- * arrived. Returns why it must not be read, or not read on.
+ * Checks a body of `bytes`: before reading if its length was declared, and again for each received length. Returns the refusal,
+ * if any.
  */
 export type BodyCheck = (bytes: number) => BodyRefusal | undefined;
 
 /**
- * The minimum average rate, for a client that keeps sending without long pauses. 4 KB/s is half of
- * what the slowest mobile links in use carry; 32 MB may take two and a quarter hours.
+ * Minimum average rate, for a client that sends without long pauses. 4 KB/s is half the rate of the slowest mobile links in use;
+ * 32 MB may take two and a quarter hours.
  */
 export const MIN_BYTES_PER_SECOND = 4 * 1024;
 
-/** The longest that a transfer of this size may take at the minimum rate, in milliseconds. */
+/** Returns the maximum transfer time at the minimum rate, in milliseconds. */
 export function transferMs(bytes: number): number {
   return (bytes / MIN_BYTES_PER_SECOND) * 1_000;
 }
@@ -45,7 +43,7 @@ export function transferMs(bytes: number): number {
 /** Time limit for discarding the rest of a short body, in milliseconds. */
 const DISCARD_MS = 5_000;
 
-/** The length of a body that the head of its request declares. */
+/** Returns the declared body length; 0 if none is declared. */
 export function declaredBytes({ headers }: HttpRequest): number {
   return Number(headers['content-length'] ?? 0);
 }
@@ -55,8 +53,8 @@ export function hasBody(request: HttpRequest): boolean {
 }
 
 /**
- * Whether an unread body is too long to be discarded. A chunked body always is: finding its end takes one call per chunk, and a
- * chunk may have a single byte.
+ * Reports whether an unread body is too long to discard. A chunked body always is: finding its end takes one call per chunk, and
+ * a chunk may have a single byte.
  */
 export function isLong(request: HttpRequest): boolean {
   return request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > MAX_DISCARDED_BYTES;
@@ -67,7 +65,7 @@ export function discardBody(request: HttpRequest): void {
   if (request.complete || request.destroyed) return;
   request.on('error', () => {});
   request.resume();
-  // The parser delivers what it has read of the body in the same tick, so of many requests in one read at most one is left.
+  // The parser delivers buffered body bytes in the same tick, so at most one of several pipelined requests needs the timer.
   queueMicrotask(() => {
     if (!request.complete) limitDiscardTime(request);
   });
@@ -78,7 +76,7 @@ function limitDiscardTime(request: HttpRequest): void {
   if (socket.destroyed) return;
   const timer = new PatientTimer(() => socket.destroy(), DISCARD_MS);
   const stop = () => timer.clear();
-  // Once the response is out, the request no longer emits `close` on a hang-up; the socket does.
+  // After the response is sent, a disconnect emits `close` on the socket but not on the request.
   socket.once('close', stop);
   request.once('end', () => {
     stop();
@@ -87,8 +85,8 @@ function limitDiscardTime(request: HttpRequest): void {
 }
 
 /**
- * The whole body, if all of it has arrived, uncompressed and at most `maxBytes` long. Otherwise
- * undefined, and nothing is consumed.
+ * Returns the complete body if all of it has arrived, uncompressed and at most `maxBytes` long. Otherwise returns undefined and
+ * consumes no input.
  */
 export function takeBufferedBody(request: HttpRequest, maxBytes: number): Buffer | undefined {
   const { headers, readableLength, complete } = request;
@@ -96,7 +94,6 @@ export function takeBufferedBody(request: HttpRequest, maxBytes: number): Buffer
   const isWhole = complete || Number(headers['content-length']) === readableLength;
   if (!isWhole || isEncoded(request.headers['content-encoding']) || readableLength > maxBytes) return undefined;
   const chunks: Buffer[] = [];
-  // Each read returns one chunk.
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) chunks.push(chunk);
   // Makes the stream emit `end`.
   request.resume();
@@ -107,14 +104,14 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
-/** A smaller part of a body is copied: a buffer takes some 100 bytes beside its own, and a chunk may have one. */
+/** Smaller parts are copied into a shared buffer: each Buffer takes some 100 bytes of its own, and a chunk may have one byte. */
 const LEAST_PART_BYTES = 1_024;
 const COPIED_PART_BYTES = 8 * 1024;
 
-/** The parts of a body, which take little more memory than their bytes. */
+/** Collects the parts of a body with little memory overhead. */
 class Parts {
   readonly #parts: Buffer[] = [];
-  /** Where small parts are copied to, and how much of it they fill. */
+  /** The buffer for small parts, and its fill level. */
   #copy = Buffer.alloc(0);
   #filled = 0;
 
@@ -191,7 +188,7 @@ export class BodyReader {
         length += chunk.length;
         const error = this.#problemOf(length);
         if (error !== undefined) finish(error);
-        // More may wait to be read, where the process stood still.
+        // After a pause of the process, more data may already be waiting in the socket, so check again after it was read.
         else if (isTooSlow()) look ??= setImmediate(lookOnce);
       };
       const onEnd = () => finish(undefined);

@@ -1,43 +1,46 @@
-/** Limits a listener's connections: decides which are over the limit, and which are closed to make room. */
+/** Limits the connections of a listener: refuses connections over the limit, or closes others to make room. */
 import type { Socket } from 'node:net';
 import { isLoopback } from '../core/address.ts';
 
-/** How many connections over the limit still get an error response, or an answer to a health check. */
+/** Maximum number of connections over the limit that still get an error response, or a response to a health check. */
 export const SURPLUS_CONNECTIONS = 64;
-/** How long a surplus connection has to send its request, in milliseconds. */
+/** Time limit for a surplus connection to send its request, in milliseconds. */
 const SURPLUS_MS = 2_000;
 
 export interface ConnectionLimits {
   readonly max: number;
-  /** From one address, but for those of this machine; undefined for as many as there are. */
+  /** Maximum per source address, except this machine; undefined if unlimited. */
   readonly maxPerSource: number | undefined;
 }
 
 export interface ConnectionEvents {
-  /** Whether a whole request has arrived that is not answered yet. */
+  /** Whether a complete request without a finished response has arrived. */
   isBusy(socket: Socket): boolean;
-  /** A connection was closed that had not sent a whole request. */
+  /** A connection without a complete request was closed. */
   onClosed(): void;
 }
 
 /**
- * Where room is short, connections are closed in this order: those without a whole request, the oldest first; idle ones
- * that have shown no key, and then those that have, the longest idle first.
+ * To make room, connections are closed in this order: connections without a complete request, the oldest first; idle connections
+ * without a valid key, then idle connections with one, the longest idle first.
  */
 export class ConnectionLimiter {
   limits: ConnectionLimits;
   readonly #events: ConnectionEvents;
-  /** Connections within the limit, and where they come from. */
+  /** Connections within the limit, with their source. */
   readonly #accepted = new Map<Socket, string | undefined>();
-  /** Accepted, and without a valid key so far: no whole request has arrived since they were opened or began one. Those in a TLS handshake are among them. */
+  /**
+   * Accepted connections without a valid key, since they were opened or began their current request, including connections in a
+   * TLS handshake.
+   */
   readonly #silent = new Set<Socket>();
   /** Accepted keep-alive connections without a request in flight. */
   readonly #idle = new Set<Socket>();
   readonly #idleWithKey = new Set<Socket>();
   readonly #withKey = new WeakSet<Socket>();
-  /** Connections over the limit when they were opened, the oldest first. */
+  /** Connections opened over the limit, the oldest first. */
   readonly #surplus = new Map<Socket, NodeJS.Timeout>();
-  /** How many are accepted from a source. */
+  /** The number of accepted connections per source. */
   readonly #sources = new Map<string, number>();
 
   constructor(limits: ConnectionLimits, events: ConnectionEvents) {
@@ -45,7 +48,7 @@ export class ConnectionLimiter {
     this.#events = events;
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get size(): number {
     return this.#accepted.size + this.#surplus.size;
   }
@@ -55,25 +58,25 @@ export class ConnectionLimiter {
     if (!this.#accept(socket)) this.#addSurplus(socket);
   }
 
-  /** Call for each request. Returns whether its connection is over the limit, even now. */
+  /** Must be called for each request. Returns whether its connection is still over the limit. */
   isSurplus(socket: Socket): boolean {
     this.#idle.delete(socket);
     this.#idleWithKey.delete(socket);
     if (this.#accepted.has(socket) && !this.#withKey.has(socket)) {
-      // From here on it has as long as a new connection.
+      // The request gets the same time as a new connection.
       this.#silent.delete(socket);
       this.#silent.add(socket);
     }
     return this.#surplus.has(socket) && !this.#accept(socket);
   }
 
-  /** Call once a request of the connection had a valid key. */
+  /** Must be called once a request of the connection had a valid key. */
   showKey(socket: Socket): void {
     this.#withKey.add(socket);
     this.#silent.delete(socket);
   }
 
-  /** Call when a keep-alive connection has no request in flight: it may be closed to make room. */
+  /** Must be called when a keep-alive connection has no request in flight: it may then be closed to make room. */
   markIdle(socket: Socket): void {
     if (!this.#accepted.has(socket)) return;
     this.#silent.delete(socket);
@@ -97,10 +100,10 @@ export class ConnectionLimiter {
     return true;
   }
 
-  /** Closes one of these connections. False if each of them is in use. */
+  /** Closes the first matching connection. Returns false if all are in use. */
   #makeRoom(isOne: (socket: Socket) => boolean): boolean {
     for (const socket of this.#silent) {
-      // A whole request is no longer silent, and was not noticed before since nobody had to know.
+      // A connection with a complete request is no longer silent. The set is only updated here, when room is needed.
       if (this.#events.isBusy(socket)) this.#silent.delete(socket);
       else if (isOne(socket)) {
         this.#events.onClosed();
@@ -149,8 +152,8 @@ export class ConnectionLimiter {
 }
 
 /**
- * An address, or of one by IPv6 its first 64 bits, which whoever has one of them has all of. Undefined for this machine:
- * the app beside the gateway, or a proxy in front of it.
+ * Returns the address, or the first 64 bits of an IPv6 address, since a site usually controls a whole /64. Undefined for this
+ * machine: a local app, or a proxy in front of the gateway.
  */
 function sourceOf({ remoteAddress: address }: Socket): string | undefined {
   if (address === undefined || isLoopback(address)) return undefined;

@@ -1,19 +1,19 @@
-/** Cross-origin requests: which pages of browsers may read answers, and what a preflight is told. Pure. */
+/** Cross-origin requests: the CORS headers of responses and preflights. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { SENT_HEADERS } from './headers.ts';
 
 /** The origins whose pages may use the gateway. */
 export interface CorsPolicy {
-  /** Whether every origin may. */
+  /** Whether every origin is allowed. */
   readonly isOpen: boolean;
   readonly origins: ReadonlySet<string>;
 }
 
-/** How long a browser may go without asking again: the longest that Chrome remembers. */
+/** Lifetime of a preflight result: the maximum in Chrome. */
 const MAX_AGE_S = 7_200;
 const METHODS = 'GET, HEAD, POST, DELETE';
 
-/** Headers that clients may send, beside those that every page may. */
+/** Allowed request headers, in addition to the headers that CORS always allows. */
 const ALLOWED: readonly string[] = [
   'Authorization',
   'Content-Type',
@@ -22,25 +22,24 @@ const ALLOWED: readonly string[] = [
   'X-Client-Request-Id',
   'X-Inf-Gw-Tag',
   'X-Inf-Gw-User',
-  // Of the AI SDK, in browsers that let a page set it.
+  // The AI SDK sends it, in browsers that permit it.
   'User-Agent',
   'Cache-Control',
 ];
-/** Official clients have dozens of headers, and new ones with each version. All begin with one of these. */
+/** Official clients send dozens of headers with these prefixes, and each version adds some. */
 const ALLOWED_FAMILIES = /^(?:x-stainless|anthropic|openai)-[a-z0-9-]+$/;
 
 const EXPOSED = Object.values(SENT_HEADERS).join(', ');
 const VARY: readonly string[] = ['Vary', 'Origin'];
 
-/** `*` among the origins stands for all. */
+/** `*` allows all origins. */
 export function corsPolicy(origins: readonly string[]): CorsPolicy {
   return { isOpen: origins.includes('*'), origins: new Set(origins) };
 }
 
 /**
- * What belongs on the answer to a request from a page of this origin, as a flat list of names and
- * values. A browser shows the answer to the page only if its origin is named. Caches are told in any
- * case that other pages may get another answer.
+ * Returns the CORS headers of a response as a flat list of names and values. A browser shows the response to the page only if its
+ * origin is listed. `Vary` is always set, since caches may serve several origins.
  */
 export function corsHeaders(policy: CorsPolicy | undefined, origin: string | undefined): readonly string[] {
   if (policy === undefined) return [];
@@ -49,7 +48,7 @@ export function corsHeaders(policy: CorsPolicy | undefined, origin: string | und
   return ['Access-Control-Allow-Origin', allowed, 'Access-Control-Expose-Headers', EXPOSED, ...VARY];
 }
 
-/** What a preflight is told besides; undefined if the request is none, or its page may not use the gateway. */
+/** Returns the additional headers of a preflight response; undefined if the request is not a preflight of an allowed origin. */
 export function preflightHeaders(
   policy: CorsPolicy | undefined,
   method: string | undefined,

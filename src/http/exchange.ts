@@ -1,4 +1,4 @@
-/** One request and its response: reads the body, writes the response, watches for a hang-up. */
+/** One request and its response: reads the body, writes the response, detects disconnects. */
 import { type ClientError, mayRetry, statusOf } from '../core/errors.ts';
 import type { RateFigures } from '../core/limits.ts';
 import { PatientTimer } from '../core/patient-timer.ts';
@@ -7,18 +7,18 @@ import { type BodyCheck, BodyReader, discardBody, isLong, takeBufferedBody, tran
 import { addRateHeaders, SENT_HEADERS } from './headers.ts';
 import type { HttpRequest, HttpResponse } from './server.ts';
 
-/** RFC 9110 asks for it with every 401, and some HTTP libraries take one without it for a broken response. */
+/** RFC 9110 requires it with every 401, and some HTTP libraries reject a 401 without it. */
 const CHALLENGE = 'Bearer realm="inf-gw"';
 
-/** How clients of a path read errors. */
+/** The error format of a path. */
 export interface ErrorFormat {
   /** The body of an error response. */
   errorBody(error: ClientError, requestId: string): string;
-  /** The last bytes of a stream that fails. */
+  /** The last bytes of a failed stream. */
   streamFailure(error: ClientError, requestId: string): string;
 }
 
-/** Writes the events of a stream in another form. */
+/** Converts the events of a stream to another framing. */
 export interface StreamFraming {
   readonly contentType: string;
   push(events: Buffer): Buffer;
@@ -32,15 +32,15 @@ export interface ExchangeOptions {
   /** The initial values of the rate-limit headers; undefined outside `/v1`. */
   readonly figures: RateFigures | undefined;
   readonly maxBodyBytes: number;
-  /** The longest gap between two chunks of the body, in milliseconds. */
+  /** Maximum gap between two chunks of the body, in milliseconds. */
   readonly requestMs: number;
-  /** How long a client may go without reading its response, in milliseconds. */
+  /** Maximum time that a client may leave its response unread, in milliseconds. */
   readonly idleMs: number;
   readonly expectsContinue: boolean;
   readonly format: ErrorFormat;
-  /** How the events of a stream are written; undefined for events as they are. */
+  /** The framing of a stream; undefined for server-sent events. */
   readonly framing: StreamFraming | undefined;
-  /** For pages of other origins: headers of every response, as a flat list of names and values. */
+  /** CORS headers of every response, as a flat list of names and values. */
   readonly cors: readonly string[];
 }
 
@@ -75,27 +75,27 @@ export class Exchange {
     this.#figures = options.figures;
   }
 
-  /** The id of the key that the request came with, once that is known to exist. */
+  /** The id of the request's key, once the key is known to exist. */
   get keyId(): string | undefined {
     return this.#keyId;
   }
 
-  /** The model that the request names, as a log can show it. */
+  /** The requested model, safe for logs. */
   get model(): string | undefined {
     return this.#model;
   }
 
-  /** The error that was sent, if one was. */
+  /** The error that was sent, if any. */
   get error(): ClientError | undefined {
     return this.#error;
   }
 
-  /** Whether the response carries the rate-limit headers: everything under `/v1` does. */
+  /** Whether the response has rate-limit headers, as all responses under `/v1` do. */
   get showsLimits(): boolean {
     return this.#figures !== undefined;
   }
 
-  /** Sets what the rate-limit headers show, if the response carries them. */
+  /** Sets the values of the rate-limit headers, if the response has them. */
   showLimits(figures: RateFigures): void {
     if (this.showsLimits) this.#figures = figures;
   }
@@ -104,7 +104,7 @@ export class Exchange {
     this.#keyId = keyId;
   }
 
-  /** The key turned out not to exist any more. */
+  /** Removes the key id, after the key turned out to be deleted. */
   forgetKey(): void {
     this.#keyId = undefined;
   }
@@ -113,22 +113,22 @@ export class Exchange {
     this.#model = model;
   }
 
-  /** Sets the model that serves the request, `<provider>/<model>`, which a header names. */
+  /** Sets the model that serves the request, `<provider>/<model>`, for a response header. */
   serveBy(model: string | undefined): void {
     this.#servedModel = model;
   }
 
-  /** Sets which fields of the request were left out, which a header names. */
+  /** Sets the dropped request fields, for a response header. */
   showIgnored(fields: readonly string[]): void {
     this.#ignored = fields;
   }
 
-  /** The answer was given before, so many seconds ago. Headers say so. */
+  /** Marks the response as cached, with its age, for response headers. */
   showCached(ageS: number): void {
     this.#cachedAgeS = ageS;
   }
 
-  /** True once the connection has closed before the response was complete. */
+  /** True if the connection closed before the response was complete. */
   get gone(): boolean {
     return this.#response.destroyed && !this.#response.writableFinished;
   }
@@ -138,7 +138,7 @@ export class Exchange {
     this.#response.on('close', callback);
   }
 
-  /** Calls back once if the client hangs up before the response is complete. */
+  /** Calls back once if the client disconnects before the response is complete. */
   onGone(callback: () => void): void {
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) callback();
@@ -146,8 +146,8 @@ export class Exchange {
   }
 
   /**
-   * The body, if all of it has arrived, as it has with the headers for most requests, and is within
-   * the size limit. Otherwise undefined, and nothing is consumed.
+   * Returns the body if it has arrived completely, as most bodies have with their headers, and is within the size limit.
+   * Otherwise returns undefined and consumes no input.
    */
   bufferedBody(): Buffer | undefined {
     const { maxBodyBytes, expectsContinue } = this.#options;
@@ -156,7 +156,7 @@ export class Exchange {
     return body;
   }
 
-  /** Reads the body. Only now does a client that sent `Expect: 100-continue` get its 100. */
+  /** Reads the body. A client that sent `Expect: 100-continue` gets its 100 here. */
   async readBody(check: BodyCheck): Promise<Buffer> {
     const { maxBodyBytes, requestMs, expectsContinue } = this.#options;
     const reader = new BodyReader(this.request, maxBodyBytes, requestMs, check);
@@ -179,7 +179,7 @@ export class Exchange {
     this.#send(status, body, []);
   }
 
-  /** Sends a whole answer of another type. */
+  /** Sends a complete response of another type. */
   sendBytes(body: Buffer, contentType: string): void {
     this.#send(200, body, [], contentType);
   }
@@ -196,7 +196,7 @@ export class Exchange {
     this.#send(statusOf(error), this.#options.format.errorBody(error, this.requestId), headers);
   }
 
-  /** Answers a browser that asks what a page may send. */
+  /** Responds to a CORS preflight. */
   sendPreflight(answer: readonly string[]): void {
     const headers = [...answer];
     this.#addCommonHeaders(headers);
@@ -208,7 +208,7 @@ export class Exchange {
     return this.#response.headersSent;
   }
 
-  /** The headers of the request that have these names, in lower case. */
+  /** Returns the request headers with the given lower-case names. */
   headers(names: readonly string[]): Record<string, string> {
     const found: Record<string, string> = {};
     for (const name of names) {
@@ -218,7 +218,7 @@ export class Exchange {
     return found;
   }
 
-  /** Sends the headers of a stream: of events, or of bytes of another type. */
+  /** Sends the headers of a stream of events, or of bytes of type `ofBytes`. */
   startStream(ofBytes?: string): void {
     this.#isOfBytes = ofBytes !== undefined;
     const contentType = ofBytes ?? this.#options.framing?.contentType ?? 'text/event-stream; charset=utf-8';
@@ -228,8 +228,8 @@ export class Exchange {
   }
 
   /**
-   * Sends a chunk of a stream. Returns undefined if the client keeps up; otherwise a promise that
-   * resolves when the buffer has drained or the connection has closed.
+   * Sends a chunk of a stream. Returns undefined if the client keeps up; otherwise a promise that resolves when the buffer has
+   * drained or the connection has closed.
    */
   writeStream(bytes: Buffer): Promise<void> | undefined {
     const framed = this.#options.framing === undefined ? bytes : this.#options.framing.push(bytes);
@@ -237,30 +237,27 @@ export class Exchange {
     return this.#drained();
   }
 
-  /**
-   * Ends backpressure: the little that is still to come is buffered instead of waiting for the
-   * client.
-   */
+  /** Ends backpressure: the short rest of the stream is buffered instead of waiting for the client. */
   stopWaitingForReader(): void {
     this.#waitsForReader = false;
     this.#stopWaiting();
   }
 
-  /** Ends a stream. `end`: its last bytes, which tell the client of the error if there is one. */
+  /** Ends a stream. `end`: its last bytes, including the error event if it failed. */
   endStream(error: ClientError | undefined, end: Buffer): void {
     this.#error = error;
-    // Nothing can be said among bytes, and their end would look like that of the whole.
+    // A stream of bytes has no error event. A normal end would look like a complete response, so reset the connection.
     if (error !== undefined && this.#isOfBytes) return void this.#response.destroy();
     const { framing } = this.#options;
     this.#end(framing === undefined ? end : Buffer.concat([framing.push(end), framing.end()]));
   }
 
-  /** Ends a stream with an error that nobody expected. */
+  /** Ends a stream after an internal error. */
   failStream(error: ClientError): void {
     this.endStream(error, this.streamFailure(error));
   }
 
-  /** The last bytes of a stream that fails. */
+  /** Returns the last bytes of a failed stream. */
   streamFailure(error: ClientError): Buffer {
     return Buffer.from(this.#options.format.streamFailure(error, this.requestId));
   }
@@ -291,7 +288,7 @@ export class Exchange {
     if (response.shouldKeepAlive) discardBody(this.request);
   }
 
-  /** Sends the last bytes. A client that does not read them has limited time to do so. */
+  /** Sends the last bytes. The client has limited time to read them. */
   #end(bytes: string | Buffer): void {
     const response = this.#response;
     response.end(bytes);
@@ -302,8 +299,7 @@ export class Exchange {
   #limitReadTime(): void {
     const response = this.#response;
     const { idleMs } = this.#options;
-    // Node closes the connection after this long without progress, and resets the timeout for the
-    // next request by itself.
+    // The socket times out after this long without progress. The timeout is reset before the next request.
     response.socket?.setTimeout(idleMs);
     const timer = new PatientTimer(() => response.destroy(), idleMs + transferMs(response.writableLength));
     response.on('close', () => timer.clear());
@@ -311,7 +307,7 @@ export class Exchange {
 
   #addCommonHeaders(headers: string[]): void {
     headers.push(SENT_HEADERS.requestId, this.requestId);
-    // Anthropic's clients alone send this header.
+    // Only Anthropic's clients send this header.
     const isAnthropic = this.request.headers['anthropic-version'] !== undefined;
     if (isAnthropic) headers.push(SENT_HEADERS.anthropicRequestId, this.requestId);
     if (this.#servedModel !== undefined) headers.push(SENT_HEADERS.model, this.#servedModel);
@@ -324,7 +320,7 @@ export class Exchange {
 
   #drained(): Promise<void> {
     return new Promise((resolve) => {
-      // A client that never reads would hold its slot forever.
+      // Otherwise a client that never reads would hold its slot forever.
       const timer = new PatientTimer(() => this.#response.destroy(), this.#options.idleMs);
       const done = () => {
         timer.clear();

@@ -1,10 +1,10 @@
 /**
- * The headers of responses that are this gateway's own, and the rate-limit headers as a flat list of
- * names and values: the form that Node serializes fastest.
+ * The gateway's own response headers, and the rate-limit headers as a flat list of names and values, the form that is serialized
+ * fastest.
  */
 import type { RateFigures } from '../core/limits.ts';
 
-/** All that a client can act on. Pages of other origins can read them, too. */
+/** Response headers that clients use. CORS exposes them to pages of other origins. */
 export const SENT_HEADERS = {
   limitRequests: 'X-RateLimit-Limit-Requests',
   remainingRequests: 'X-RateLimit-Remaining-Requests',
@@ -13,7 +13,7 @@ export const SENT_HEADERS = {
   remainingTokens: 'X-RateLimit-Remaining-Tokens',
   resetTokens: 'X-RateLimit-Reset-Tokens',
   requestId: 'X-Request-Id',
-  /** Where Anthropic's clients look for it. */
+  /** The name that Anthropic's clients expect. */
   anthropicRequestId: 'Request-Id',
   retryAfter: 'Retry-After',
   shouldRetry: 'x-should-retry',

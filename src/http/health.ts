@@ -1,16 +1,16 @@
-/** Health checks: what they are told, and an address for them alone, which no client can fill. */
+/** Health checks: their responses, and a separate address for them that clients cannot saturate. */
 import type { ListenAddress } from '../core/address.ts';
 import { type Answer, SideServer } from './side-server.ts';
 
 export const HEALTHZ = '/healthz';
 export const READYZ = '/readyz';
 
-/** The process is alive. */
+/** The liveness response. */
 export function healthy(): Answer {
   return answer(200, 'ok');
 }
 
-/** Whether requests should come here. `storageFault`: why the state cannot be written. */
+/** The readiness response. `storageFault`: why the state cannot be written. */
 export function readiness(isDraining: boolean, storageFault: string | undefined): Answer {
   if (isDraining) return answer(503, 'draining');
   return storageFault === undefined ? answer(200, 'ready') : answer(503, 'storage_fault');

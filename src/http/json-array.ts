@@ -1,4 +1,4 @@
-/** A stream of events as one JSON array of their data: what Google's clients get that do not ask for events. Pure. */
+/** Converts a stream of events to a JSON array of their data, for Google clients without `alt=sse`. Pure. */
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -7,12 +7,12 @@ const DATA = Buffer.from('data:');
 const BEGIN = Buffer.from('[');
 const SEPARATOR = Buffer.from(',\r\n');
 const END = Buffer.from(']');
-/** In the place of a comment that keeps a connection open. White space may stand between all items. */
+/** Replaces a keep-alive comment. JSON permits white space between items. */
 const NOTHING = Buffer.from('\n');
 
-/** What is known of the line that is being read. */
+/** The state of the current line. */
 type Line =
-  /** It may begin with `data:`, of which this many bytes have come. */
+  /** The line may begin with `data:`, of which `matched` bytes have arrived. */
   | { readonly kind: 'prefix'; readonly matched: number }
   /** A space may follow the prefix. */
   | { readonly kind: 'data'; readonly isAtStart: boolean }
@@ -20,12 +20,12 @@ type Line =
 
 const NEW_LINE: Line = { kind: 'prefix', matched: 0 };
 
-/** Takes events that are cut anywhere, and keeps nothing of them. */
+/** Accepts events cut at any byte, and buffers no data. */
 export class JsonArray {
   readonly contentType = 'application/json; charset=utf-8';
   #line: Line = NEW_LINE;
   #items = 0;
-  /** Of the current event: its data may stand in several lines. */
+  /** The current event has data, which may span several lines. */
   #hasData = false;
   /** The last byte was a CR: an LF that follows is part of the same line end. */
   #isAfterCr = false;
@@ -40,7 +40,7 @@ export class JsonArray {
     return this.#items === 0 ? Buffer.concat([BEGIN, END]) : END;
   }
 
-  /** Reads from here to the end of the line, or as much of it as is there. Returns where it has stopped. */
+  /** Reads to the end of the line or of the bytes. Returns the offset where it stopped. */
   #read(bytes: Buffer, at: number, pieces: Buffer[]): number {
     const code = bytes[at] as number;
     if (code === LF || code === CR) return this.#endLine(at, code, pieces);
@@ -70,7 +70,7 @@ export class JsonArray {
 
   #endLine(at: number, code: number, pieces: Buffer[]): number {
     const line = this.#line;
-    // The LF of a CRLF ends no line of its own.
+    // The LF of a CRLF does not end a second line.
     const isRest = code === LF && this.#isAfterCr;
     this.#isAfterCr = code === CR;
     if (isRest) return at + 1;

@@ -1,4 +1,4 @@
-/** Closes a connection whose client may still be sending, so that the client can read its last answer first. */
+/** Closes a connection whose client may still be sending, so that the client can first read its last response. */
 import type { Socket } from 'node:net';
 import { inSpareTime } from './turns.ts';
 
@@ -25,7 +25,7 @@ export function linger(socket: Socket, declaredBytes = 0): void {
   socket.on('data', (chunk: Buffer) => {
     discardedBytes += chunk.length;
     socket.pause();
-    // A paused socket buffers one more read, and a resumed one begins another before it hands that on.
+    // A paused socket buffers one more read, and a resumed one starts another before it delivers that one.
     if (isShort && discardedBytes + 2 * READ_BYTES <= MAX_DISCARDED_BYTES) inSpareTime(() => socket.resume());
   });
   if (isShort) socket.resume();

@@ -1,7 +1,4 @@
-/**
- * The HTTP server: accepts connections, routes requests, rejects malformed HTTP and overload, and
- * drains.
- */
+/** The HTTP server: accepts connections, routes requests, rejects malformed HTTP and overload, and drains. */
 
 import type { AddressInfo, Socket, Server as SocketServer } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
@@ -31,24 +28,24 @@ export interface ListenerSettings {
   /** For a TLS handshake, for a client to send its headers, and between two chunks of its body, in milliseconds. */
   readonly requestMs: number;
   readonly maxBodyBytes: number;
-  /** How long a client may go without reading its response, in milliseconds. */
+  /** Maximum time that a client may leave its response unread, in milliseconds. */
   readonly idleMs: number;
   readonly connections: ConnectionLimits;
   readonly overload: OverloadThresholds;
   /** The values of the rate-limit headers for clients without a valid key. */
   readonly figures: { readonly requests: RateFigures; readonly listings: RateFigures };
-  /** Undefined if no page of another origin may use the gateway. */
+  /** Undefined if cross-origin requests are disabled. */
   readonly cors: CorsPolicy | undefined;
 }
 
 export interface ListenerOptions extends ListenAddress, ListenerSettings {
   /** Whether listeners in other threads accept connections on the same port. */
   readonly isPortShared: boolean;
-  /** Descriptors of sockets that listen already, to be used in place of the address. */
+  /** Descriptors of listening sockets to use instead of the address. */
   readonly descriptors: readonly number[];
   /** Undefined for plain HTTP. */
   readonly certificate: CertificatePair | undefined;
-  /** How clients of a path read errors. */
+  /** Returns the error format of a path. */
   formatFor(path: string, headers: RequestHeaders): ErrorFormat;
 }
 
@@ -57,28 +54,28 @@ export interface ListenerEvents {
   onExchange(route: Route, exchange: Exchange): Promise<void>;
   /** Responds to a request without a route. Never throws. */
   onMisrouted(error: ClientError, exchange: Exchange): Promise<void>;
-  /** The exchange has ended, however it ended. */
+  /** The exchange has ended, successfully or not. */
   onClose(exchange: Exchange): void;
-  /** Reports how many requests and connections were rejected in the last seconds, and why. */
+  /** Reports how many requests and connections were rejected in the last seconds, and the cause. */
   onPressure(rejected: number, cause: Pressure): void;
 }
 
 interface ConnectionState {
-  /** How many requests it has sent. */
+  /** Number of requests received. */
   requests: number;
-  /** The response to its last request, until that is closed. */
+  /** The response to the last request, until it is closed. */
   open: HttpResponse | undefined;
-  /** That request. */
+  /** The exchange of that request. */
   exchange: Exchange | undefined;
-  /** The last request that was answered before its whole body had arrived. */
+  /** The last request that got its response before its complete body had arrived. */
   unread: HttpRequest | undefined;
-  /** Ends a connection whose TLS handshake takes too long. */
+  /** Closes the connection if its TLS handshake takes too long. */
   readonly handshake: NodeJS.Timeout | undefined;
 }
 
-/** How often rejections are reported, in milliseconds. */
+/** Interval between reports of rejections, in milliseconds. */
 const PRESSURE_REPORT_MS = 2_000;
-/** `Retry-After` of a rejection, in seconds. How long the pressure lasts is unknown. */
+/** `Retry-After` of a rejection, in seconds. The duration of the pressure is unknown. */
 const RETRY_AFTER_S = 1;
 
 /** Longer than the 60 s for which common load balancers keep idle connections. */
@@ -92,7 +89,7 @@ export class Listener {
   readonly #states = new WeakMap<Socket, ConnectionState>();
   readonly #connections: ConnectionLimiter;
   readonly #overload: OverloadMonitor;
-  /** How many of the open requests were rejected and have not got all of their response yet. */
+  /** The number of rejected requests whose response is unfinished. */
   #rejecting = 0;
   readonly #rejected = new Repeats<Pressure>(PRESSURE_REPORT_MS, (count, pressure) =>
     this.#events.onPressure(count, pressure),
@@ -100,7 +97,7 @@ export class Listener {
   #draining = false;
   #onIdle: () => void = () => {};
   readonly #sockets: ListeningSockets;
-  /** Undefined until other processes accept the connections. */
+  /** Set once other processes accept the connections. */
   #leaving: Quiet | undefined;
 
   constructor(options: ListenerOptions, events: ListenerEvents) {
@@ -135,12 +132,12 @@ export class Listener {
     return this.#sockets.listen({ host, port, reusePort }, descriptors);
   }
 
-  /** Shows this one to new connections. Only for a listener that was made with one. */
+  /** Uses this certificate for new connections. The listener must have been created with one. */
   showCertificate(certificate: CertificatePair): void {
     (this.#server.acceptor as TlsServer).setSecureContext(tlsOptionsFor(certificate));
   }
 
-  /** The sockets that it listens with. */
+  /** The listening sockets. */
   get sockets(): readonly SocketServer[] {
     return this.#sockets.all;
   }
@@ -161,9 +158,7 @@ export class Listener {
     return this.#open.size;
   }
 
-  /**
-   * Stops accepting connections, closes idle ones, and resolves when the last request has ended.
-   */
+  /** Stops accepting connections, closes idle ones, and resolves when the last request has ended. */
   drain(): Promise<void> {
     this.#draining = true;
     for (const response of this.#open.members()) response.shouldKeepAlive = false;
@@ -175,9 +170,9 @@ export class Listener {
   }
 
   /**
-   * Accepts nothing more: other processes do, on the same sockets. Serves what comes on the connections
-   * that are open, and asks for each to be closed with its next answer; to close one that is idle could
-   * meet a request that is on its way. Resolves when none is left, or none has had a request for so long.
+   * Stops accepting connections while other processes accept on the same sockets. Serves the open connections and closes each
+   * after its next response: closing an idle connection could race with a request in transit. Resolves when all connections are
+   * closed, or when no request has been open for `quietMs`.
    */
   leave(quietMs: number): Promise<void> {
     this.#sockets.close();
@@ -190,7 +185,7 @@ export class Listener {
   /** Closes all connections at once. */
   close(): void {
     this.#server.closeAllConnections();
-    // The server itself does not know those that have not finished their handshake.
+    // The server does not track connections in a TLS handshake.
     this.#connections.closeAll();
     this.#overload.stop();
   }
@@ -202,7 +197,7 @@ export class Listener {
     socket.once('close', () => this.#leaving?.check());
   }
 
-  /** In all: Node's own bound begins anew with each piece. */
+  /** Bounds the complete handshake. Node's timeout restarts with each packet. */
   #boundHandshake(socket: Socket): NodeJS.Timeout {
     const timer = setTimeout(() => socket.destroy(), this.#options.requestMs);
     socket.once('close', () => clearTimeout(timer));
@@ -225,11 +220,11 @@ export class Listener {
     const error = checkHead(request, expectation !== 'unknown');
     if (error !== undefined) return exchange.sendError(error);
     const isV1 = isUnderV1(exchange.path);
-    // Under any pressure: a browser would not show the page why it was refused.
+    // Before any rejection, since a browser would hide the error from the page.
     const preflight = isV1 ? preflightHeaders(this.#options.cors, request.method, request.headers) : undefined;
     if (preflight !== undefined) return exchange.sendPreflight(preflight);
     const routing = routeOf(request.method ?? '', exchange.path, request.headers.upgrade);
-    // Health checks are answered under any pressure.
+    // Health checks are served under any pressure.
     const isProbe = routing.ok && (routing.route.kind === 'healthz' || routing.route.kind === 'readyz');
     const pressure = isProbe ? undefined : this.#pressure(isSurplus);
     if (pressure !== undefined) this.#reject(exchange, response, pressure);
@@ -241,7 +236,7 @@ export class Listener {
     this.#overload.onRequest();
     if (isSurplus) return 'connections';
     const { overload } = this.#overload;
-    // The threshold may be below what an idle gateway needs, so a lone request is always served.
+    // The threshold may be below the memory of an idle gateway, so a lone request is always served.
     const isAlone = this.#open.size - this.#rejecting <= 1;
     return overload === 'memory' && isAlone ? undefined : overload;
   }
@@ -291,9 +286,7 @@ export class Listener {
     return exchange;
   }
 
-  /**
-   * The connection is idle once the whole request has arrived, unless the next one is open by then.
-   */
+  /** Marks the connection idle once the complete request has arrived, unless the next request is already open. */
   #markIdle(request: HttpRequest): void {
     const { socket } = request;
     if (!request.complete) request.once('end', () => this.#markIdle(request));
@@ -312,7 +305,10 @@ export class Listener {
     return isListing(path) ? this.#options.figures.listings : this.#options.figures.requests;
   }
 
-  /** A connection was idle, or its response unread, for too long. It is closed unless there turns out to be news of it. */
+  /**
+   * Closes a connection that was idle, or whose response stayed unread, for too long, unless input or a new request arrives
+   * before the next immediate.
+   */
   #onTimeout(socket: Socket): void {
     const { bytesRead } = socket;
     const state = this.#stateOf(socket);
@@ -326,7 +322,7 @@ export class Listener {
     if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return this.#refuse(error, socket);
     const state = this.#stateOf(socket);
     const { requests } = state;
-    // The headers may have come while the process stood still: they are read before an immediate runs.
+    // The headers may have arrived while the process was suspended. They are read before an immediate runs.
     setImmediate(() => {
       if (state.requests === requests) this.#refuse(error, socket);
     });
@@ -337,8 +333,7 @@ export class Listener {
     this.#server.stop(socket);
     // An error response cannot precede or follow a response that is pending or has begun.
     const isPending = response !== undefined && (response.headersSent || response.req.complete);
-    // A client that sends data after its last request still gets the response to that request; the
-    // parser reads nothing more.
+    // A client that sends data after its last request still gets the response to that request. The parser reads no further input.
     if (isPending && error.code === 'HPE_CLOSED_CONNECTION') return;
     const isAnswered = unread?.complete === false;
     if (error.code === 'ECONNRESET' || !socket.writable || isPending || isAnswered) {
@@ -352,7 +347,7 @@ export class Listener {
   }
 }
 
-/** What was accepted: under TLS the socket of a request is wrapped around it. Only the name of Node's field for it is private. */
+/** Returns the accepted socket. Under TLS, the request's socket wraps it; the field is Node's `_parent`, private in name only. */
 function connectionOf(socket: Socket): Socket {
   return (socket as Socket & { readonly _parent: Socket | null })._parent ?? socket;
 }

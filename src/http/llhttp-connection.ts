@@ -1,4 +1,6 @@
-/** One connection of a server on llhttp: what it sends is parsed one request at a time, and the next once that is answered. */
+/**
+ * One connection of a server on llhttp. Requests are parsed one at a time: the next one after the response to the previous one.
+ */
 import type { Socket } from 'node:net';
 import { Backlog } from './backlog.ts';
 import { declaredBytes } from './body.ts';
@@ -16,9 +18,9 @@ export interface ConnectionTimes {
   readonly keepAliveMs: number;
 }
 
-/** Beyond what clients are told, so that they close an idle connection first. Node's figure. */
+/** Margin beyond the advertised keep-alive time, so that clients close an idle connection first. As in Node. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
-/** How much of a body may wait to be read. More of it stays with the system. Node's figure. */
+/** Maximum unread body bytes. Further bytes stay in the socket buffer of the system. As in Node. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 export class LlhttpConnection {
@@ -27,16 +29,16 @@ export class LlhttpConnection {
   readonly #times: ConnectionTimes;
   readonly #parser = new HttpParser(MAX_HEADER_BYTES);
   readonly #backlog: Backlog;
-  /** Until it has arrived and is answered. */
+  /** The current request, until it is complete and its response is sent. */
   #request: LlhttpRequest | undefined;
-  /** To that request, until it is out. */
+  /** The response to that request, until it is sent. */
   #response: LlhttpResponse | undefined;
   #hasServed = false;
-  /** Since when a head is awaited; undefined while none is. */
+  /** When waiting for the current head began; undefined while no head is expected. */
   #headSinceMs: number | undefined = performance.now();
   #idleSinceMs: number | undefined;
 
-  /** `times` may change. */
+  /** `times` may change during the connection. */
   constructor(socket: Socket, events: ServerEvents, times: ConnectionTimes) {
     this.socket = socket;
     this.#events = events;
@@ -56,18 +58,18 @@ export class LlhttpConnection {
     });
   }
 
-  /** It has had a request, and has none now. */
+  /** The connection has served a request and has no request in progress. */
   get isIdle(): boolean {
     const isBusy = this.#request !== undefined || this.#parser.isInMessage || this.#backlog.bytes.length > 0;
     return this.#hasServed && !isBusy;
   }
 
-  /** Parses nothing more. */
+  /** Stops parsing. */
   stop(): void {
     this.#backlog.stop();
   }
 
-  /** Looks for what has taken too long. */
+  /** Enforces the timeouts. */
   check(nowMs: number): void {
     if (this.#backlog.isOver) return;
     const { headMs, keepAliveMs } = this.#times;
@@ -79,7 +81,7 @@ export class LlhttpConnection {
     }
   }
 
-  /** Incoming bytes belong to the body of an answered request. */
+  /** Whether incoming bytes belong to the body of a request that already has its response. */
   get #isDiscarding(): boolean {
     return this.#request !== undefined && this.#response === undefined;
   }
@@ -108,7 +110,7 @@ export class LlhttpConnection {
     else if (this.#parser.isInMessage) this.#awaitHead();
   }
 
-  /** A head has arrived. False if its request is not to be served. */
+  /** Starts the request of a head. Returns false if the request is not served. */
   #begin(head: RequestHead): boolean {
     this.#headSinceMs = undefined;
     this.#idleSinceMs = undefined;
@@ -140,11 +142,11 @@ export class LlhttpConnection {
     this.#backlog.answered();
     if (isLast) return this.#close();
     if (this.socket.timeout) this.socket.setTimeout(0);
-    // What is still to come of its body is dropped.
+    // Discard the rest of its body.
     this.#request?.resume();
     this.#idleSinceMs = performance.now();
     this.#release();
-    // Other connections have their turn between two requests of this one.
+    // Yield to other connections between two requests of this one.
     if (this.#backlog.bytes.length > 0) inLaterTurn(() => this.#advance());
   };
 
@@ -157,12 +159,12 @@ export class LlhttpConnection {
     else this.socket.destroySoon();
   }
 
-  /** The next request may begin once this one has arrived and is answered. */
+  /** Releases the request once it is complete and its response is sent. The next request can then begin. */
   #release(): void {
     if (this.#request?.complete && this.#response === undefined) this.#request = undefined;
   }
 
-  /** A head has begun, and the rest of it is to come. */
+  /** Starts the timeout of an incomplete head. */
   #awaitHead(): void {
     this.#headSinceMs ??= performance.now();
     this.#idleSinceMs = undefined;
@@ -183,7 +185,7 @@ export class LlhttpConnection {
     this.#events.onClientError(errorOf(code, rawPacket), this.socket);
   }
 
-  /** The client sends nothing more, and is sent nothing more, as with Node. */
+  /** Closes the connection when the client closes its half, as Node does. */
   #onEnd(): void {
     if (this.#backlog.isOver || this.#parser.finish()) this.socket.end();
     else this.#fail('HPE_INVALID_EOF_STATE');

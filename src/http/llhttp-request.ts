@@ -1,4 +1,4 @@
-/** A request that llhttp has read: what Node's request does, without its stream. */
+/** A request parsed by llhttp: the interface of Node's request without its stream. */
 import { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,9 +6,9 @@ import type { RequestHead } from './llhttp.ts';
 import type { HttpRequest } from './server.ts';
 
 export interface RequestCallbacks {
-  /** Some of the body was read. */
+  /** Part of the body was read. */
   readonly onRead: () => void;
-  /** From now on the body may be parsed. */
+  /** The body may be parsed from now on. */
   readonly onWanted: () => void;
 }
 
@@ -18,12 +18,12 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
   readonly url: string;
   readonly httpVersion: string;
   readonly rawHeaders: readonly string[];
-  /** Whether the client keeps the connection open after the answer. */
+  /** Whether the client keeps the connection open after the response. */
   readonly keepAlive: boolean;
   complete = false;
   destroyed = false;
   readableLength = 0;
-  /** Whether its body may be parsed. A chunked one may not until the request is resumed, since each chunk takes a call. */
+  /** Whether the body may be parsed. A chunked body waits for `resume`, since each chunk takes a call. */
   isWanted: boolean;
   readonly #callbacks: RequestCallbacks;
   #headers: IncomingHttpHeaders | undefined;
@@ -59,27 +59,27 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
   resume(): void {
     if (this.#isFlowing) return;
     this.#isFlowing = true;
-    // Whoever reads may first say what else it waits for.
+    // Deferred, so that the caller can attach its other listeners first.
     if (this.#parts.length > 0 || this.complete) process.nextTick(() => this.#flow());
     if (this.isWanted) return;
     this.isWanted = true;
     process.nextTick(this.#callbacks.onWanted);
   }
 
-  /** A part of the body has arrived. */
+  /** Adds a received part of the body. */
   push(part: Buffer): void {
     this.#parts.push(part);
     this.readableLength += part.length;
     if (this.#isFlowing) this.#flow();
   }
 
-  /** All of it has arrived. */
+  /** Marks the body as complete. */
   end(): void {
     this.complete = true;
     if (this.#isFlowing) this.#flow();
   }
 
-  /** Its connection has closed. */
+  /** Called when the connection has closed. */
   abort(): void {
     if (this.destroyed || this.#hasEnded) return;
     this.destroyed = true;
@@ -95,7 +95,10 @@ export class LlhttpRequest extends EventEmitter implements HttpRequest {
   }
 }
 
-/** Of these the first counts where one is repeated; the values of others are joined. Node's rules, as its documentation has them. */
+/**
+ * If one of these headers is repeated, the first value counts; values of other headers are joined. These are Node's documented
+ * rules.
+ */
 const FIRST_COUNTS: ReadonlySet<string> = new Set([
   ...['age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since'],
   ...['if-unmodified-since', 'last-modified', 'location', 'max-forwards', 'proxy-authorization', 'referer'],

@@ -1,19 +1,19 @@
-/** The response to a request that llhttp has read: the bytes that Node's own response would be, in as few writes as possible. */
+/** The response to a request parsed by llhttp: the same bytes as Node's response, in as few writes as possible. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../core/node-http.ts';
 import type { LlhttpRequest } from './llhttp-request.ts';
 import type { HttpResponse } from './server.ts';
 
-/** Up to so many bytes go out in one string with what is before them, which takes less than two writes. */
+/** Bodies up to this size are sent in one string with the preceding bytes, which is faster than two writes. */
 const MAX_JOINED_BYTES = 12 * 1024;
-/** What no header value may have: it could end the line. */
+/** Characters that a header value must not contain: they could end the line. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
 export interface ResponseTerms {
-  /** Whether it waits for a 100 before it sends the body. */
+  /** Whether the client waits for a 100 before it sends the body. */
   readonly expectsContinue: boolean;
-  /** Tells the client how long an idle connection stays open, in milliseconds. */
+  /** The advertised time that an idle connection stays open, in milliseconds. */
   readonly keepAliveMs: number;
 }
 
@@ -24,20 +24,20 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
   headersSent = false;
   destroyed = false;
   writableFinished = false;
-  /** Nothing follows it on its connection. Known once the head is. */
+  /** Whether the connection closes after this response. Valid once the head is written. */
   isLast = false;
   readonly #connection: Socket;
   readonly #terms: ResponseTerms;
   readonly #onOut: () => void;
   #hasContinued = false;
-  /** The head, until it is written. */
+  /** The head, until it is sent. */
   #head = '';
   #isInChunks = false;
   #hasBody = true;
   #hasEnded = false;
   #isClosed = false;
 
-  /** `onOut`: all of it is with the system. */
+  /** `onOut` is called when the system has accepted the complete response. */
   constructor(request: LlhttpRequest, terms: ResponseTerms, onOut: () => void) {
     super();
     this.req = request;
@@ -77,10 +77,10 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
     this.#head = `${head}Date: ${httpDate()}\r\n${this.#framing(hasLength)}\r\n`;
   }
 
-  /** How the client learns where the body ends, and whether the connection stays. */
+  /** Returns the headers that delimit the body and determine whether the connection stays open. */
   #framing(hasLength: boolean): string {
     const { expectsContinue, keepAliveMs } = this.#terms;
-    // The body may be on its way all the same.
+    // The client may send the body without waiting for the 100.
     if (expectsContinue && !this.#hasContinued) this.shouldKeepAlive = false;
     const knowsChunks = this.req.httpVersion === '1.1' || /(?:^|\W)chunked(?:$|\W)/i.test(String(this.req.headers.te));
     const isKept = this.shouldKeepAlive && (hasLength || knowsChunks);
@@ -94,9 +94,9 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
   }
 
   write(bytes: Buffer): boolean {
-    // What follows on the connection is the next response.
+    // Further bytes would become part of the next response.
     if (this.#hasEnded) return true;
-    // The client has left, and the connection is about to close.
+    // The client has disconnected, and the connection is about to close.
     if (!this.#connection.writable) return false;
     const before = this.#head;
     this.#head = '';
@@ -118,7 +118,7 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
     this.#send(chunk ? before + sizeLine(bytes) : before, bytes, end, onSent);
   }
 
-  /** Sends these three as one. False if the client is behind. */
+  /** Sends the three parts in one write. Returns false if the client falls behind. */
   #send(before: string, bytes: Buffer, after: string, onSent?: (error?: Error | null) => void): boolean {
     const socket = this.#connection;
     if (bytes.length <= MAX_JOINED_BYTES)
@@ -137,7 +137,7 @@ export class LlhttpResponse extends EventEmitter implements HttpResponse {
     this.#connection.destroy();
   }
 
-  /** It is out, or its connection has closed. */
+  /** Called when the response is sent or its connection has closed. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -166,7 +166,7 @@ function sizeLine(bytes: Buffer): string {
 let dateAtS = 0;
 let dateText = '';
 
-/** To the second, as HTTP writes it. */
+/** Returns the current HTTP date, cached for a second. */
 function httpDate(): string {
   const nowMs = Date.now();
   const nowS = Math.floor(nowMs / 1_000);

@@ -1,6 +1,4 @@
-/**
- * The HTTP server of all listeners: parses with llhttp on bare sockets. docs/decisions.md compares it with `node:http`.
- */
+/** The HTTP server of all listeners: parses with llhttp on plain sockets. docs/decisions.md compares it with `node:http`. */
 import { type Server as Acceptor, createServer, type Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import { type ConnectionTimes, LlhttpConnection } from './llhttp-connection.ts';
@@ -11,7 +9,7 @@ import { tlsOptionsFor } from './tls-options.ts';
 const CHECKING_INTERVAL_MS = 500;
 
 export class LlhttpServer {
-  /** Listens. Other acceptors of connections for this server emit them here. */
+  /** The listening server. Additional acceptors emit their connections on it. */
   readonly acceptor: Acceptor;
   readonly #events: ServerEvents;
   readonly #times: { -readonly [Name in keyof ConnectionTimes]: ConnectionTimes[Name] };
@@ -28,7 +26,7 @@ export class LlhttpServer {
         this.#serve(socket);
       });
     } else {
-      // Loaded where it is needed: most gateways never do.
+      // Loaded on demand: most gateways do not use TLS.
       const { createServer: createTlsServer } = process.getBuiltinModule('node:tls');
       const server: TlsServer = createTlsServer({
         ...tlsOptionsFor(certificate),
@@ -45,7 +43,7 @@ export class LlhttpServer {
     }
   }
 
-  /** Applies from now on, to open connections as well. */
+  /** Takes effect immediately, also for open connections. */
   setHeadTimeout(headMs: number): void {
     this.#times.headMs = headMs;
   }
@@ -55,7 +53,7 @@ export class LlhttpServer {
     this.#connections.get(socket)?.stop();
   }
 
-  /** Stops accepting, and closes the connections that have had a request and have none now. */
+  /** Stops accepting, and closes idle connections. */
   close(): void {
     this.acceptor.close();
     for (const [socket, connection] of this.#connections) if (connection.isIdle) socket.destroy();

@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 
-// The build removes this line, and bundles what is required: scripts/bundling.ts.
+// The build removes this line and bundles the required files: scripts/bundling.ts.
 const require = createRequire(import.meta.url);
 
 /** The head of a request. */
@@ -15,29 +15,29 @@ export interface RequestHead {
   readonly method: string;
   readonly url: string;
   readonly httpVersion: string;
-  /** Names and values as they were sent, without white space around the values. */
+  /** Names and values as sent, without white space around the values. */
   readonly rawHeaders: readonly string[];
-  /** Whether the client keeps the connection open after the answer. */
+  /** Whether the client keeps the connection open after the response. */
   readonly keepAlive: boolean;
-  /** Whether its body is chunked. The parser stops before such a body, so the caller decides whether to parse it. */
+  /** Whether the body is chunked. The parser stops before such a body, so the caller decides whether to parse it. */
   readonly isInChunks: boolean;
 }
 
-/** What was found in some bytes: parts of one message. */
+/** The result of one call: parts of one message. */
 export interface Parsed {
-  /** How many bytes were parsed: less than all where a message has ended, or they were too many for one time. */
+  /** The number of parsed bytes. Smaller than the input if a message has ended or the input exceeds the window. */
   readonly length: number;
-  /** The head that ended in them. */
+  /** The head, if it ended in these bytes. */
   readonly head: RequestHead | undefined;
-  /** What they had of the body. */
+  /** The part of the body in these bytes. */
   readonly body: Buffer | undefined;
-  /** The message ended with them. */
+  /** Whether the message ended in these bytes. */
   readonly isComplete: boolean;
-  /** Why they are refused, as Node calls it. Nothing can be parsed any more. */
+  /** Node's name of the error. The parser cannot continue after it. */
   readonly fault: string | undefined;
 }
 
-/** What the build exports of llhttp's interface. `parser` and `data` are addresses. */
+/** The part of llhttp's interface that the build exports. `parser` and `data` are addresses. */
 interface Llhttp {
   readonly memory: { readonly buffer: ArrayBuffer };
   _initialize(): void;
@@ -56,18 +56,20 @@ interface Llhttp {
   llhttp_errno_name(error: number): number;
 }
 
-/** Numbers of llhttp's interface. */
+/** Constants of llhttp's interface. */
 const REQUEST = 1;
 const PAUSED = 21;
 const PAUSED_UPGRADE = 22;
 const USER = 24;
 
-/** Bytes are copied here before they are parsed, at most so many at a time. */
+/** Size of the window in WebAssembly memory into which bytes are copied for parsing. */
 const WINDOW_BYTES = 64 * 1024;
-/** The most bytes around a part of a body in chunks: the line of its size, with extensions. Node allows extensions as much. */
+/**
+ * Maximum framing bytes around a part of a chunked body: the chunk size line with extensions. The limit for extensions is Node's.
+ */
 const MAX_FRAMING_BYTES = 16 * 1024 + 64;
 
-/** The parser whose bytes are in the window. None is called within another. */
+/** The parser whose bytes are in the window. Parser calls are never nested. */
 let current: HttpParser;
 let llhttp: Llhttp | undefined;
 let window = 0;
@@ -77,11 +79,11 @@ let bytes = new Uint8Array();
 const { Instance, Module } = (globalThis as any).WebAssembly;
 
 function compiled(): object {
-  // The paths are literals, since the bundler reads them.
+  // The paths are literals because the bundler reads them.
   try {
     return new Module(require('undici/lib/llhttp/llhttp_simd-wasm.js'));
   } catch {
-    // Its instructions are not those of every processor: virtual machines often hide the newer ones.
+    // Some processors lack SIMD instructions: virtual machines often hide the newer ones.
     return new Module(require('undici/lib/llhttp/llhttp-wasm.js'));
   }
 }
@@ -106,7 +108,7 @@ function load(): Llhttp {
   return loaded;
 }
 
-/** The text at an address. */
+/** Returns the zero-terminated string at an address. */
 function textAt({ memory: { buffer } }: Llhttp, address: number): string {
   const all = Buffer.from(buffer);
   return all.toString('latin1', address, all.indexOf(0, address));
@@ -122,7 +124,7 @@ function methodName(loaded: Llhttp, method: number): string {
   return name;
 }
 
-/** The memory of WebAssembly moves when it grows. */
+/** Returns the window. WebAssembly memory moves when it grows. */
 function windowOf({ memory: { buffer } }: Llhttp): Uint8Array {
   if (bytes.buffer !== buffer) bytes = new Uint8Array(buffer, window, WINDOW_BYTES);
   return bytes;
@@ -131,17 +133,20 @@ function windowOf({ memory: { buffer } }: Llhttp): Uint8Array {
 const URL_PART = 0;
 const NAME = 1;
 const VALUE = 2;
-/** The parts of a head that were found in the window: the kind, offset and length of each. */
+/** The kind, offset and length of each head part in the window. */
 const PARTS = new Int32Array(3 * 512);
 
-/** A string that is cut from another keeps all of that: a name in a table must not keep a large head. */
+/**
+ * Maximum length of a head that is decoded as one string and sliced. V8 slices keep their parent alive, so a stored header name
+ * could retain a large head.
+ */
 const MAX_SHARED_BYTES = 2 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Of one connection. */
+/** The parser of one connection. */
 export class HttpParser {
-  /** A message has begun, and has not ended. */
+  /** True from the beginning of a message to its end. */
   isInMessage = false;
   readonly #llhttp: Llhttp;
   readonly #maxHeadBytes: number;
@@ -153,19 +158,19 @@ export class HttpParser {
   #chunk: Buffer = NOTHING;
   #url = '';
   #headers: string[] = [];
-  /** Of names, values and target, or of names and values of the trailers. */
+  /** Length of target, names and values, or of the names and values in the trailers. */
   #headBytes = 0;
   #hasHead = false;
   #isInTrailers = false;
   #lastKind = URL_PART;
-  /** How much of `PARTS` is filled. */
+  /** The number of used elements in `PARTS`. */
   #parts = 0;
   #bodyParts: Buffer[] = [];
-  /** Where the framing before the next part of the body begins, and how much of it was in earlier bytes. */
+  /** The offset at which the framing before the next body part begins, and its length in earlier bytes. */
   #framingAt = 0;
   #framingBytes = 0;
 
-  /** `maxHeadBytes`: of the target, names and values together; as many begin to be too many. */
+  /** `maxHeadBytes`: exclusive limit for target, names and values together. */
   constructor(maxHeadBytes: number) {
     llhttp ??= load();
     this.#llhttp = llhttp;
@@ -173,7 +178,7 @@ export class HttpParser {
     this.#parser = this.#llhttp.llhttp_alloc(REQUEST);
   }
 
-  /** Parses these bytes up to the end of a message, as much of them as the window holds. */
+  /** Parses the bytes up to the end of a message or of the window. */
   execute(chunk: Buffer): Parsed {
     const size = Math.min(chunk.length, WINDOW_BYTES);
     windowOf(this.#llhttp).set(size === chunk.length ? chunk : chunk.subarray(0, size));
@@ -191,7 +196,7 @@ export class HttpParser {
     return parsed;
   }
 
-  /** Keeps nothing of what was parsed: a connection may be idle for long. */
+  /** Drops all references to parsed data, since a connection may stay idle for long. */
   #forget(): void {
     this.#chunk = NOTHING;
     this.#head = undefined;
@@ -212,23 +217,23 @@ export class HttpParser {
         this.#fault ??= textAt(this.#llhttp, this.#llhttp.llhttp_errno_name(result));
         return at;
       }
-      // Nothing is upgraded: what follows is the next request.
+      // Upgrades are ignored: the following bytes are the next request.
       this.#llhttp.llhttp_resume_after_upgrade(parser);
     }
   }
 
-  /** The client sends nothing more. False if a message is incomplete. */
+  /** Handles the end of the input. Returns false if a message is incomplete. */
   finish(): boolean {
     current = this;
     return this.#isPaused ? !this.isInMessage : this.#llhttp.llhttp_finish(this.#parser) === 0;
   }
 
-  /** To be called once, and nothing after it. */
+  /** Frees the parser. Must be the last call. */
   free(): void {
     this.#llhttp.llhttp_free(this.#parser);
   }
 
-  // What follows is called by llhttp. Each returns 0, or why the parser has to stop.
+  // Callbacks of llhttp. Each returns 0, or the error code that stops the parser.
 
   onBegin(): number {
     this.isInMessage = true;
@@ -248,7 +253,7 @@ export class HttpParser {
     }
     this.#framingAt = at + length;
     if (this.#hasHead) {
-      // Trailers are checked, and dropped.
+      // Trailers are validated and dropped.
       this.#isInTrailers = true;
       return 0;
     }
@@ -295,7 +300,7 @@ export class HttpParser {
     return PAUSED;
   }
 
-  /** The bytes up to `end` are neither of a body nor of a head. */
+  /** Counts the bytes up to `end` that belong to neither a head nor a body. */
   #countFraming(end: number): void {
     if (!this.isInMessage || !this.#hasHead || this.#isInTrailers) return;
     this.#framingBytes += end - this.#framingAt;
@@ -303,7 +308,7 @@ export class HttpParser {
     if (this.#framingBytes > MAX_FRAMING_BYTES) this.#fault ??= 'HPE_CHUNK_EXTENSIONS_OVERFLOW';
   }
 
-  /** Makes strings of the parts in the window: they are cut from one string, which is fast, unless that would be long. */
+  /** Decodes the parts in the window. Slices of one decoded string are faster, but only used for short heads. */
   #readParts(): void {
     const parts = this.#parts;
     if (parts === 0) return;
@@ -322,7 +327,7 @@ export class HttpParser {
   #addPart(kind: number, text: string): void {
     const headers = this.#headers;
     if (kind === URL_PART) this.#url += text;
-    // Every name has a value, if only an empty one, so two of a kind are halves of one.
+    // Every name has a value, possibly empty, so two consecutive parts of a kind are halves of one.
     else if (kind === this.#lastKind) headers[headers.length - 1] += text;
     else headers.push(text);
     this.#lastKind = kind;

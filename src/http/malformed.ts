@@ -1,17 +1,17 @@
-/** Detects malformed HTTP: checks a request's headers, and maps parser errors to client errors. */
+/** Detects malformed HTTP: checks request headers, and maps parser errors to client errors. */
 import type { ClientError } from '../core/errors.ts';
 import type { HttpRequest, ParserError } from './server.ts';
 
-/** The largest header block in bytes, and with it the largest request line. */
+/** Maximum size of the header block and of the request line, in bytes. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The most headers. Browsers behind three proxies send about forty. */
+/** Maximum number of headers. Browsers behind three proxies send about forty. */
 export const MAX_HEADERS = 200;
 /**
- * The longest request target, with its query: the minimum that RFC 9110 recommends to support, and
- * ten times what our routes need.
+ * Maximum length of a request target with its query: the minimum that RFC 9110 recommends to support, and ten times the length of
+ * the longest route.
  */
 export const MAX_TARGET_BYTES = 8 * 1024;
-/** What a header line takes in addition to its name and value: a colon, a space, CRLF. */
+/** Overhead of a header line: a colon, a space, CRLF. */
 const HEADER_LINE_BYTES = 4;
 
 const EXPECTATION_FAILED: ClientError = {
@@ -24,10 +24,7 @@ const HEADERS_TOO_LARGE = closing(431, `The request headers exceed the limit of 
 const TOO_MANY_HEADERS = closing(431, `The request has more than ${MAX_HEADERS} headers.`);
 const TARGET_TOO_LONG = closing(414, `The request target exceeds the limit of ${MAX_TARGET_BYTES} bytes.`);
 
-/**
- * Headers that must not be repeated, because two readers might pick different values. Each has its
- * own bit.
- */
+/** Headers that must not be repeated, because two readers might pick different values. Each has its own bit. */
 const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['host', 1],
   ['authorization', 2],
@@ -36,16 +33,16 @@ const SINGLE_HEADERS: ReadonlyMap<string, number> = new Map([
   ['transfer-encoding', 16],
   ['x-inf-gw-user', 32],
 ]);
-/** Spares lowercasing and looking up names of any other length. */
+/** Skips lowercasing and lookup for names of any other length. */
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE_HEADERS.keys()].map((name) => name.length));
 
 /** A host name, an IPv4 address or a bracketed IPv6 address, with an optional port. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
-/** The first problem with a request's framing or headers, or undefined. `knowsExpectation` is about its `Expect`. */
+/** Returns the first problem in a request's framing or headers, or undefined. `knowsExpectation`: its `Expect` is supported. */
 export function checkHead(request: HttpRequest, knowsExpectation = true): ClientError | undefined {
   const { rawHeaders, headers, httpVersion, url = '' } = request;
-  // The parser accepts other versions too.
+  // The parser also accepts other versions.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('Only HTTP/1.1 and HTTP/1.0 are supported.');
   if (url.length > MAX_TARGET_BYTES) return TARGET_TOO_LONG;
   if (rawHeaders.length > 2 * MAX_HEADERS) return TOO_MANY_HEADERS;
@@ -64,7 +61,7 @@ function checkLines(rawHeaders: readonly string[]): ClientError | undefined {
     if ((seen & bit) !== 0) return malformed(`Duplicate header: ${name.toLowerCase()}.`);
     seen |= bit;
   }
-  // The parser's own limit does not count colons and line ends.
+  // The parser's limit excludes colons and line ends.
   return bytes > MAX_HEADER_BYTES ? HEADERS_TOO_LARGE : undefined;
 }
 
@@ -73,7 +70,7 @@ function checkHost(host: string | undefined, url: string, httpVersion: string): 
   if (!HOST.test(host))
     return malformed('Invalid host header: expected a host name or address, with an optional port.');
   if (url.startsWith('/')) return undefined;
-  // One reader might use the host of the target and the next one that of the header.
+  // One reader might use the host of the target, and the next one the host header.
   const [, scheme, authority] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const defaultPort = scheme.toLowerCase() === 'https' ? ':443' : ':80';
@@ -81,7 +78,7 @@ function checkHost(host: string | undefined, url: string, httpVersion: string): 
   return differs ? malformed('The host in the request target does not match the host header.') : undefined;
 }
 
-/** A host for comparison: in lower case, and without `port`, which is the default. */
+/** Normalizes a host for comparison: lower case, without the default port `port`. */
 function withoutPort(host: string, port: string): string {
   return (host.endsWith(port) ? host.slice(0, -port.length) : host).toLowerCase();
 }
@@ -90,7 +87,7 @@ function checkFraming({ headers, httpVersion }: HttpRequest): ClientError | unde
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;
   if (encoding.toLowerCase() !== 'chunked') return malformed('Unsupported Transfer-Encoding: expected chunked.');
-  // An HTTP/1.0 proxy on the way may have framed the request without knowing the header.
+  // An intermediate HTTP/1.0 proxy may have framed the request without support for the header.
   if (httpVersion === '1.0') return malformed('Transfer-Encoding is not supported in HTTP/1.0.');
   if (headers['content-length'] === undefined) return undefined;
   return malformed('A request cannot have both Transfer-Encoding and Content-Length.');
@@ -106,12 +103,12 @@ function closing(status: number, message: string): ClientError {
 
 const REQUEST_LINE = /^\s*[A-Z-]+ +(\S+)/;
 
-/** The target of the request that begins with these bytes. Undefined if none does. */
+/** Returns the target of the request that begins with these bytes; undefined without a request line. */
 export function targetIn(packet: Buffer | undefined): string | undefined {
   return REQUEST_LINE.exec(packet?.toString('latin1', 0, MAX_TARGET_BYTES) ?? '')?.[1];
 }
 
-/** The client error for a request that the parser rejected. */
+/** Returns the client error for a request that the parser rejected. */
 export function errorForParser(error: ParserError): ClientError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -125,7 +122,10 @@ export function errorForParser(error: ParserError): ClientError {
   }
 }
 
-/** The parser's own name for a fault says what is wrong, as `HPE_INVALID_CHUNK_SIZE` does; those of its states do not. */
+/**
+ * Formats the parser's error name if it describes the fault, such as `HPE_INVALID_CHUNK_SIZE`. Names of parser states are
+ * omitted.
+ */
 function faultNamed(code = ''): string {
   const [, name] = /^HPE_((?:INVALID|UNEXPECTED)_\w+|\w+_EXPECTED)$/.exec(code) ?? [];
   return name === undefined ? '' : `: ${name.toLowerCase().replaceAll('_', ' ')}`;

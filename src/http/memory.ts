@@ -1,11 +1,8 @@
-/**
- * Measures memory for overload detection: resident memory, or what is in use once that is over the
- * threshold.
- */
+/** Measures memory for overload detection: resident memory, or used memory once the resident memory exceeds the threshold. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Where the figures come from. */
+/** The source of the measurements. */
 export interface MemorySource {
   /** Resident memory of the whole process. */
   residentBytes(): number;
@@ -15,10 +12,7 @@ export interface MemorySource {
   collect(): void;
 }
 
-/**
- * The minimum time between two forced collections: one of a large heap takes some tenths of a
- * second.
- */
+/** Minimum time between two forced collections. Collecting a large heap takes some tenths of a second. */
 const COLLECTION_INTERVAL_MS = 3_000;
 
 export class MemoryMeter {
@@ -30,13 +24,13 @@ export class MemoryMeter {
   }
 
   /**
-   * The bytes to compare with the threshold. `threads`: how many share the process. A thread cannot
-   * see what the others use, so it assumes that each of them uses as much as itself.
+   * Returns the bytes to compare with the threshold. `threads`: the number of threads in the process. A thread cannot measure the
+   * memory of the others, so it assumes that each uses as much as itself.
    */
   read(thresholdBytes: number, threads: number, nowMs: number): number {
     const residentBytes = this.#source.residentBytes();
     if (residentBytes <= thresholdBytes) return residentBytes;
-    // Memory that was needed once is seldom returned to the system, but it can be reused.
+    // Freed memory is seldom returned to the system, but it can be reused.
     const usedBytes = this.#source.usedBytes() * threads;
     if (usedBytes <= thresholdBytes || nowMs < this.#nextCollectionAtMs) return usedBytes;
     this.#source.collect();

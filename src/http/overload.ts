@@ -1,15 +1,12 @@
-/**
- * Detects overload of a worker thread, by the delay of its event loop and the memory of the
- * process.
- */
+/** Detects overload of a worker thread, by the delay of its event loop and the memory of the process. */
 import { MemoryMeter } from './memory.ts';
 
-/** Above these, new requests are rejected with 429; undefined disables a check. */
+/** Above these thresholds, new requests are rejected with 429. Undefined disables a check. */
 export interface OverloadThresholds {
   readonly loopDelayMs: number | undefined;
-  /** Of the whole process. */
+  /** Memory of the whole process. */
   readonly memoryBytes: number | undefined;
-  /** How many threads share the process. */
+  /** The number of threads in the process. */
   readonly threads: number;
 }
 
@@ -19,14 +16,14 @@ const SAMPLE_INTERVAL_MS = 100;
 /** After this many samples without a request, sampling stops, so that an idle gateway sleeps. */
 const IDLE_SAMPLES = 50;
 
-/** Decides from one sample after another. */
+/** Evaluates consecutive samples. */
 export class OverloadDetector {
   #wasLate = false;
 
   /** `lateMs`: how much later than scheduled the event loop ran the sample. */
   sample(thresholds: OverloadThresholds, lateMs: number, memoryBytes: number): Overload | undefined {
     const isLate = thresholds.loopDelayMs !== undefined && lateMs > thresholds.loopDelayMs;
-    // A single late sample is no overload: a laptop may have slept, or a large body was parsed.
+    // A single late sample is not overload: a laptop may have slept, or a large body was parsed.
     const isOverloaded = isLate && this.#wasLate;
     this.#wasLate = isLate;
     if (isOverloaded) return 'loop_delay';
@@ -34,7 +31,7 @@ export class OverloadDetector {
   }
 }
 
-/** Samples the thread that it runs in, as long as there are requests. */
+/** Samples its own thread while requests arrive. */
 export class OverloadMonitor {
   /** The result of the last sample. */
   overload: Overload | undefined;
@@ -49,7 +46,7 @@ export class OverloadMonitor {
     this.thresholds = thresholds;
   }
 
-  /** Call for each request: starts sampling, or keeps it going. */
+  /** Must be called for each request: starts or prolongs sampling. */
   onRequest(): void {
     this.#idleSamples = 0;
     if (this.#timer !== undefined) return;

@@ -1,4 +1,4 @@
-/** The lock of a port, between gateways that start at the same time. */
+/** A lock on a port, for gateways that start at the same time. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
@@ -10,18 +10,17 @@ export interface PortLock {
   release(): void;
 }
 
-/** How long to wait for another gateway that is starting on the same port. */
+/** Maximum wait for another gateway that is starting on the same port. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Locks a port from the check that it is free until the threads listen on it. When several threads
- * share a port, the operating system would let another process share it too.
+ * Locks a port from the check that it is free until all threads listen on it. When several threads share a port, the operating
+ * system would let another process share it too.
  *
- * The lock is the UDP port of the same number on the loopback address, bound exclusively. A lock
- * file in a common directory could be taken by any user; to take this port, a user must be able to
- * take the TCP port as well. The operating system releases it when the process ends, however it
- * ends. Throws a UserError if the lock cannot be had within 5 s.
+ * The lock is the UDP port of the same number on the loopback address, bound exclusively. A lock file in a shared directory could
+ * be taken by any user; a user who can take this port can take the TCP port as well. The operating system releases the lock when
+ * the process ends. Throws a UserError if the lock is not acquired within 5 s.
  */
 export async function lockPort(listen: ListenAddress): Promise<PortLock> {
   const { port } = listen;
@@ -39,7 +38,7 @@ export async function lockPort(listen: ListenAddress): Promise<PortLock> {
   }
 }
 
-/** Undefined if another process holds the lock. */
+/** Returns undefined if another process holds the lock. */
 async function tryLock(listen: ListenAddress): Promise<PortLock | undefined> {
   const socket = createSocket('udp4');
   try {

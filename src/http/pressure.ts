@@ -1,7 +1,7 @@
-/** Why requests are rejected before any work is done for them, and what their clients read. */
+/** Reasons to reject requests before any work is done for them, and the messages for clients. */
 import type { Overload } from './overload.ts';
 
-/** Why a request is rejected before its key is checked. */
+/** The reason for a rejection before the key is checked. */
 export type Pressure = 'connections' | Overload;
 
 export const PRESSURE_MESSAGES: Readonly<Record<Pressure, string>> = {

@@ -1,14 +1,14 @@
-/** Notices when a listener that accepts nothing more has nothing left to do. */
+/** Detects when a listener is no longer in use after it has stopped accepting. */
 import { PatientTimer } from '../core/patient-timer.ts';
 
-/** What a listener has open. */
+/** Open requests and connections of a listener. */
 export interface Openness {
   readonly open: number;
   readonly connections: number;
 }
 
 export class Quiet {
-  /** Resolves when no connection is left, or no request has been open for `quietMs`. */
+  /** Resolves when all connections are closed, or no request has been open for `quietMs`. */
   readonly begun: Promise<void>;
   readonly #quietMs: number;
   readonly #look: () => Openness;
@@ -23,7 +23,7 @@ export class Quiet {
     this.#resolve = resolve;
   }
 
-  /** To be called when a request begins or ends, and when a connection ends. */
+  /** Must be called when a request begins or ends, and when a connection ends. */
   check(): void {
     const { open, connections } = this.#look();
     if (open > 0) {

@@ -1,7 +1,4 @@
-/**
- * Writes an error response directly to a socket, for requests that never reached the request
- * handler.
- */
+/** Writes an error response directly to a socket, for requests that never reached the request handler. */
 
 import type { Socket } from 'node:net';
 import { type ClientError, statusOf } from '../core/errors.ts';
@@ -14,7 +11,7 @@ import { linger } from './linger.ts';
 import { errorForParser } from './malformed.ts';
 import type { ParserError } from './server.ts';
 
-/** Sends an error in the shape of all others, with `more` headers, and closes the connection. */
+/** Sends an error in the usual format, with `more` headers, and closes the connection. */
 export function writeRaw(
   socket: Socket,
   error: ClientError,
@@ -29,13 +26,13 @@ export function writeRaw(
   addRateHeaders(headers, figures);
   const lines = headers.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${headers[i + 1]}`] : []));
   const status = statusOf(error);
-  // After CONNECT, Node removes its listeners: a reset would be an uncaught exception.
+  // A reset during the write must not become an uncaught exception.
   socket.on('error', () => {});
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   linger(socket);
 }
 
-/** Sends a parser error as plain text, to a client that is no client of the API, and closes the connection. */
+/** Sends a parser error as plain text, for clients outside the API, and closes the connection. */
 export function writeParserError(socket: Socket, error: ParserError): void {
   const fault = errorForParser(error);
   const status = statusOf(fault);

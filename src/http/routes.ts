@@ -1,4 +1,4 @@
-/** The routes: paths and the methods they allow. */
+/** The routes: paths and their methods. */
 
 import { DIALECT_PATHS, type DialectName } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
@@ -8,12 +8,12 @@ import { JsonArray } from './json-array.ts';
 import { noSuchPath } from './unknown-path.ts';
 
 export type Route =
-  /** A request to a model, in a dialect. */
+  /** A model request in a dialect. */
   | { readonly kind: 'model_request'; readonly dialect: DialectName }
   | { readonly kind: 'count_tokens'; readonly dialect: 'messages' | 'gemini' }
   | { readonly kind: 'kept_response'; readonly id: string }
   | { readonly kind: 'show_key' }
-  /** The keys that a key has made, or one of them. */
+  /** The child keys of a key, or one of them. */
   | { readonly kind: 'child_keys'; readonly id: string | undefined }
   | { readonly kind: 'list_models' }
   | { readonly kind: 'show_model'; readonly id: string }
@@ -24,32 +24,32 @@ export type Routing =
   | { readonly ok: true; readonly route: Route }
   | { readonly ok: false; readonly error: ClientError };
 
-/** Where requests to models go, but for Google's. */
+/** The paths of model requests, except in Google's dialect. */
 const MODEL_PATHS: ReadonlyMap<string, DialectName> = new Map(
   Object.entries(DIALECT_PATHS).map(([dialect, path]) => [`/v1${path}`, dialect as DialectName]),
 );
 const MODEL_PREFIX = '/v1/models/';
-/** Ids are what hosts write, and no more than a path can hold as it is. The two words are endpoints that are not served. */
+/** Matches response ids of hosts that fit into a path unescaped. The two excluded words are unserved endpoints. */
 const KEPT_RESPONSE = /^\/v1\/responses\/(?!(?:compact|input_tokens)$)(?<id>[\w.-]{1,200})$/;
 const KEY_PATH = '/v1/key';
 const KEYS_PATH = '/v1/keys';
 const CHILD_KEY = /^\/v1\/keys\/(?<id>[\w]{1,200})$/;
 const COUNT_TOKENS_PATH = '/v1/messages/count_tokens';
 
-/** Under this are the paths of Google's dialect. */
+/** The prefix of Google's paths. */
 const GOOGLE = '/v1beta';
 const GOOGLE_MODELS = `${GOOGLE}/models`;
-/** Models may have colons in their names, and slashes that may be encoded. Newer clients ask below `/v1`. */
+/** Model names may contain colons and slashes, which may be encoded. Newer clients use `/v1`. */
 const GOOGLE_METHOD =
   /^\/v1(?:beta)?\/models\/(?<model>.+):(?<method>generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 
-/** How the methods of Google's dialect are named that are not served: `:embedContent`. Names of models end otherwise. */
+/** Matches unserved methods of Google's dialect, such as `:embedText`. Model names end differently. */
 const OTHER_GOOGLE_METHOD = /:(?:predict|[a-z]+(?:[A-Z][a-z]+)+)$/;
 
-/** Beside single models. */
+/** Listing paths other than single models. */
 const LISTINGS: ReadonlySet<string> = new Set(['/v1/models', KEY_PATH, KEYS_PATH, COUNT_TOKENS_PATH]);
 
-/** Codex opens a WebSocket for responses first, and uses HTTP at once only after this status. */
+/** Codex first opens a WebSocket for responses, and falls back to HTTP immediately only after this status. */
 const NO_WEBSOCKET: ClientError = {
   code: 'invalid_request',
   status: 426,
@@ -57,7 +57,7 @@ const NO_WEBSOCKET: ClientError = {
   upgrade: 'HTTP/1.1',
 };
 
-/** The route of a request, or its 404, 405 or 426. HEAD takes the route of GET. `upgrade`: the header of that name. */
+/** Returns the route of a request, or its 404, 405 or 426. HEAD uses the route of GET. `upgrade`: the `Upgrade` header. */
 export function routeOf(method: string, path: string, upgrade?: string): Routing {
   const route = routeOfPath(path);
   const isUnserved = method === 'POST' && route?.kind === 'show_model' && OTHER_GOOGLE_METHOD.test(path);
@@ -118,7 +118,7 @@ function routeOfPath(path: string): Route | undefined {
 }
 
 function googleMethodOf(path: string): { readonly model: string; readonly method: string } | undefined {
-  // Asked several times for each request, and most paths have no colon.
+  // Fast path: called several times per request, and most paths contain no colon.
   if (!path.includes(':')) return undefined;
   const { model: encoded = '', method = '' } = GOOGLE_METHOD.exec(path)?.groups ?? {};
   const model = decoded(encoded);
@@ -129,7 +129,7 @@ function dialectOfMethod(method: string): DialectName {
   return /^(?:embed|batchEmbed)/.test(method) ? 'gemini_embeddings' : 'gemini';
 }
 
-/** What the path of a request says of it, where the body does not. */
+/** Returns the request parameters that Google's paths contain instead of the body. */
 export function addressOf(path: string): Address | undefined {
   const asked = googleMethodOf(path);
   if (asked === undefined) return undefined;
@@ -143,13 +143,13 @@ interface Address {
   readonly isBatch: boolean;
 }
 
-/** How the events of a stream are to be written, if not as they are: without `alt=sse` Google's clients expect an array. */
+/** Returns the framing of a stream; undefined for server-sent events. Without `alt=sse`, Google's clients expect an array. */
 export function framingOf(target: string): JsonArray | undefined {
   const isStream = googleMethodOf(pathOf(target))?.method === 'streamGenerateContent';
   return isStream && queryOf(target).get('alt') !== 'sse' ? new JsonArray() : undefined;
 }
 
-/** The official clients encode the slash of a model id as %2F. */
+/** Official clients encode the slash of a model id as %2F. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -171,17 +171,17 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(query < 0 ? '' : target.slice(query));
 }
 
-/** True for the paths under which every response has the rate-limit headers. */
+/** Reports whether responses on a path have rate-limit headers. */
 export function isUnderV1(path: string): boolean {
   return isAtOrBelow(path, '/v1') || isUnderGoogle(path);
 }
 
-/** Whether a path is of Google's dialect alone. */
+/** Reports whether only Google's dialect uses a path. */
 export function isOfGoogle(path: string): boolean {
   return isUnderGoogle(path) || googleMethodOf(path) !== undefined;
 }
 
-/** Whether a listing is for a client of Google's: its headers tell where the path does not. */
+/** Reports whether a listing is for a Google client, by its path or its headers. */
 export function isGoogleClient(path: string, headers: RequestHeaders): boolean {
   return isUnderGoogle(path) || headers['x-goog-api-key'] !== undefined || headers['x-goog-api-client'] !== undefined;
 }
@@ -190,13 +190,13 @@ function isUnderGoogle(path: string): boolean {
   return isAtOrBelow(path, GOOGLE);
 }
 
-/** By their names in lower case. */
+/** Headers by lower-case name. */
 export type RequestHeaders = Readonly<Record<string, unknown>>;
 
-/** Paths that clients of several dialects have in common, also where there is nothing. */
+/** Paths that clients of several dialects use, including unserved ones. */
 const SHARED: readonly string[] = ['/v1/models', '/v1/files'];
 
-/** The dialect in which a client of a path reads errors: of those with paths in common the headers tell which it is. */
+/** Returns the dialect of error responses on a path. On shared paths, the headers identify the client. */
 export function dialectOfErrors(path: string, headers: RequestHeaders): DialectName {
   const route = routeOfPath(path);
   if (route?.kind === 'model_request') return route.dialect;
@@ -211,7 +211,7 @@ function isAtOrBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** True for the paths that count against the rate limit of model listings. */
+/** Reports whether a path counts against the rate limit of model listings. */
 export function isListing(path: string): boolean {
   if (MODEL_PATHS.has(path)) return false;
   const asked = googleMethodOf(path);

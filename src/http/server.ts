@@ -1,27 +1,27 @@
-/** The interfaces between an HTTP server and its user. The requests and responses of `node:http` have them as well. */
+/** The interfaces between an HTTP server and its user. Requests and responses of `node:http` also implement them. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CertificatePair } from '../core/settings.ts';
 
-/** A request, whose body arrives after it. Nothing of the body is lost before it is read, or `resume` is called. */
+/** A request. Its body arrives later and is buffered until it is read or `resume` is called. */
 export interface HttpRequest {
   readonly socket: Socket;
   readonly method?: string | undefined;
-  /** Its target. */
+  /** The request target. */
   readonly url?: string | undefined;
   readonly httpVersion: string;
-  /** By names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: IncomingHttpHeaders;
-  /** Names and values as they were sent. */
+  /** Names and values as sent. */
   readonly rawHeaders: readonly string[];
-  /** All of it has arrived. */
+  /** Whether the complete request has arrived. */
   readonly complete: boolean;
   readonly destroyed: boolean;
-  /** How many bytes of the body have arrived and wait to be read. */
+  /** The number of received, unread body bytes. */
   readonly readableLength: number;
-  /** The next part of the body that has arrived. */
+  /** Returns the next received part of the body; null if no part is buffered. */
   read(): Buffer | null;
-  /** Hands what has come and comes of the body to whoever listens, and drops it if nobody does. */
+  /** Starts emitting the body as `data` events. Without a listener, it is discarded. */
   resume(): unknown;
   on(event: 'data', listener: (part: Buffer) => void): this;
   on(event: 'end' | 'close' | 'error', listener: () => void): this;
@@ -32,59 +32,59 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly req: HttpRequest;
-  /** Null once the response is out. */
+  /** Null once the response is sent. */
   readonly socket: Socket | null;
-  /** Whether the connection stays open after it. */
+  /** Whether the connection stays open after the response. */
   shouldKeepAlive: boolean;
   readonly statusCode: number;
   readonly headersSent: boolean;
-  /** It is out, or its connection has closed. */
+  /** The response is sent, or its connection has closed. */
   readonly destroyed: boolean;
-  /** All of it is with the system. */
+  /** The system has accepted the complete response. */
   readonly writableFinished: boolean;
-  /** Bytes that the system has not taken yet. */
+  /** Bytes that the system has not accepted yet. */
   readonly writableLength: number;
   writeContinue(): void;
-  /** `headers`: names and values in turn. Throws if a value cannot be sent. */
+  /** `headers`: alternating names and values. Throws if a value cannot be sent. */
   writeHead(status: number, headers: string[]): unknown;
-  /** False if the client is behind: `drain` tells when it has caught up. */
+  /** Returns false if the client falls behind; `drain` is emitted when it has caught up. */
   write(bytes: Buffer): boolean;
   end(bytes: string | Buffer): unknown;
   destroy(): unknown;
-  /** `close` comes once. */
+  /** `close` is emitted once. */
   on(event: 'close' | 'drain', listener: () => void): this;
   off(event: 'close' | 'drain', listener: () => void): this;
 }
 
-/** Why the parser rejected a request. */
+/** The reason why the parser rejected a request. */
 export interface ParserError extends NodeJS.ErrnoException {
-  /** The bytes in which it found the error. */
+  /** The bytes that contain the error. */
   readonly rawPacket?: Buffer;
 }
 
 /** The value of the `Expect` header. */
 export type Expectation = 'nothing' | 'continue' | 'unknown';
 
-/** `socket` is that of HTTP: under TLS it is wrapped around the one that was accepted. */
+/** `socket` is the HTTP socket: under TLS it wraps the accepted socket. */
 export interface ServerEvents {
   /** A connection was accepted. */
   onConnection(socket: Socket): void;
-  /** Its TLS handshake is done. */
+  /** The TLS handshake is complete. */
   onSecured(socket: Socket): void;
   /** The head of a request has arrived. */
   onRequest(request: HttpRequest, response: HttpResponse, expectation: Expectation): void;
-  /** A client asked for a tunnel. Nothing more of it is parsed. */
+  /** The client requested a tunnel. Its further input is not parsed. */
   onConnect(socket: Socket): void;
-  /** The parser refused something, a head took too long, or the connection has failed. */
+  /** The parser rejected input, a head took too long, or the connection failed. */
   onClientError(error: ParserError, socket: Socket): void;
-  /** A connection was idle for too long, or for longer than its socket was told to bear. */
+  /** A connection was idle for too long, or exceeded the timeout of its socket. */
   onTimeout(socket: Socket): void;
 }
 
 export interface ServerOptions {
-  /** For a client to send a head, in milliseconds. */
+  /** Time limit for a client to send a head, in milliseconds. */
   readonly headMs: number;
-  /** How long a client is told that an idle connection stays open, in milliseconds. */
+  /** The advertised time that an idle connection stays open, in milliseconds. */
   readonly keepAliveMs: number;
   /** Undefined for plain HTTP. */
   readonly certificate: CertificatePair | undefined;

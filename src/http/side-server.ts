@@ -1,4 +1,4 @@
-/** An address beside the one for clients: an HTTP server of its own, which answers the paths it is given and nothing else. */
+/** A separate HTTP server for health checks and metrics, which serves a fixed set of paths. */
 import type { AddressInfo, Socket } from 'node:net';
 import type { ListenAddress } from '../core/address.ts';
 import { newId } from '../core/ids.ts';
@@ -10,19 +10,16 @@ import { LlhttpServer } from './llhttp-server.ts';
 import { writeParserError } from './raw-response.ts';
 import type { HttpRequest, HttpResponse, ParserError } from './server.ts';
 
-/** Prometheus, or a load balancer, keeps one. A proxy or a second one have more, but not many. */
+/** Maximum number of connections. Prometheus and load balancers keep one each; a proxy or a second scraper needs a few more. */
 const MAX_CONNECTIONS = 32;
-/** For a last request on a connection that another process has not got, in milliseconds. */
+/** Time for last requests on connections that remain after a takeover, in milliseconds. */
 const LEAVING_MS = 2_000;
 /** Time limit for a request to arrive, and for its response to be read, in milliseconds. */
 const REQUEST_MS = 5_000;
-/** How long an idle connection stays open, in milliseconds: scrapers come every 15 s or so. */
+/** Time that an idle connection stays open, in milliseconds. Scrapers connect every 15 s or so. */
 const KEEP_ALIVE_MS = 75_000;
 
-/**
- * Where two processes can listen on the same address: the next one does before the one that it takes
- * over from stops.
- */
+/** Whether two processes can listen on the same address. During a takeover, the new process listens before the old one stops. */
 const CAN_SHARE = process.platform === 'linux' || process.platform === 'freebsd';
 
 export interface Answer {
@@ -31,15 +28,15 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What is at the paths. */
+/** The page of each path. */
 type Pages = ReadonlyMap<string, () => Answer | Promise<Answer>>;
 
 export interface SideServerOptions {
   /** The field of the config, for messages. */
   readonly setting: string;
-  /** Another process listens on the address and will stop. Otherwise it must be free. */
+  /** Another process listens on the address and will stop. Otherwise the address must be free. */
   readonly isTakenOver: boolean;
-  /** Whether somebody who knows the server by this `Host` may read it. */
+  /** Whether a request with this `Host` is served. */
   knowsHost(host: string): boolean;
 }
 
@@ -52,7 +49,7 @@ export class SideServer {
   /** Pending responses. */
   readonly #open = new WeakMap<Socket, HttpResponse>();
 
-  /** Listens; whoever asks waits until there is something to serve. Rejects with a UserError. */
+  /** Listens. Requests wait until `serve` is called. Rejects with a UserError. */
   static async listen(address: ListenAddress, options: SideServerOptions): Promise<SideServer> {
     if (!options.isTakenOver && address.port !== 0) await assertFree(address, options.setting);
     const server = new SideServer(options);
@@ -63,7 +60,7 @@ export class SideServer {
   private constructor({ knowsHost }: SideServerOptions) {
     this.#knowsHost = knowsHost;
     const limits = { max: MAX_CONNECTIONS, maxPerSource: undefined };
-    // Slow connections must not keep the others out.
+    // Slow connections must not block the others.
     this.#connections = new ConnectionLimiter(limits, {
       isBusy: (socket) => this.#open.get(socket)?.req.complete === true,
       onClosed: () => {},
@@ -79,7 +76,7 @@ export class SideServer {
         onTimeout: (socket) => socket.destroy(),
       },
     );
-    // The gateway does not run for these pages.
+    // The server does not keep the process alive.
     this.#server.acceptor.unref();
   }
 
@@ -87,12 +84,12 @@ export class SideServer {
     return this.#server.acceptor.address() as AddressInfo;
   }
 
-  /** From now on this is what is here. */
+  /** Sets the pages, and answers the waiting requests. */
   serve(pages: Pages): void {
     this.#pages.resolve(pages);
   }
 
-  /** Accepts nothing more, since another process does; whoever keeps a connection is asked to close it. */
+  /** Stops accepting during a takeover, and asks clients to close their open connections. */
   leave(): void {
     this.#isLeaving = true;
     this.#server.acceptor.close();
@@ -114,7 +111,7 @@ export class SideServer {
 
   #onRequest(request: HttpRequest, response: HttpResponse): void {
     const { socket } = request;
-    // No page needs a body, and reading one would delay the clients of the gateway.
+    // No page needs a body, and reading one would delay API clients.
     const isLast = this.#connections.isSurplus(socket) || this.#isLeaving || hasBody(request);
     if (isLast) response.shouldKeepAlive = false;
     this.#open.set(socket, response);
@@ -147,7 +144,7 @@ export class SideServer {
     try {
       send(response, await page());
     } catch {
-      // A thread has died, and the process ends.
+      // A thread has died, and the process is about to end.
       send(response, plain(500, 'The figures cannot be read.'));
     }
   }
@@ -156,7 +153,7 @@ export class SideServer {
 const UNKNOWN_HOST =
   'This address is not known by that name: ask for it by its IP address, or list the name in `metrics.hosts` of the config.';
 
-/** Without its port, in lower case. */
+/** Returns the host without its port, in lower case. */
 function hostOf({ headers: { host = '' } }: HttpRequest): string {
   return host
     .replace(/:\d*$/, '')
@@ -170,7 +167,7 @@ function plain(status: number, sentence: string): Answer {
 
 function send(response: HttpResponse, { status, type, body }: Answer, more: readonly string[] = []): void {
   if (response.destroyed) return;
-  // A client that does not read its answer must not keep its connection.
+  // Limits the time for a client to read the response, so that it cannot hold the connection.
   response.socket?.setTimeout(REQUEST_MS);
   response.writeHead(status, [
     ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body))],

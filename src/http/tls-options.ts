@@ -2,8 +2,8 @@
 import type { CertificatePair } from '../core/settings.ts';
 
 /**
- * TLS 1.3, and TLS 1.2 with ephemeral keys alone: without forward secrecy a stolen key decrypts recorded connections, too. Node's
- * default also has suites with RSA key exchange.
+ * TLS 1.3, and TLS 1.2 with ephemeral keys only: without forward secrecy, a stolen key also decrypts recorded connections. Node's
+ * default includes suites with RSA key exchange.
  */
 const CIPHERS = [
   ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
@@ -12,7 +12,7 @@ const CIPHERS = [
   ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
 ].join(':');
 
-/** For a new server, and for a renewed certificate: a new secure context does not inherit the ciphers. */
+/** Used for new servers and for renewed certificates: a new secure context does not inherit the ciphers. */
 export function tlsOptionsFor(certificate: CertificatePair) {
   return { ...certificate, ciphers: CIPHERS };
 }

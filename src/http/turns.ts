@@ -1,11 +1,11 @@
 /**
- * Shares the event loop among connections with pending input. Otherwise one turn would process everything that each connection
- * has sent ahead, up to 2 MB per connection, before any other event.
+ * Shares the event loop among connections with pending input. Otherwise one turn would process everything that a connection has
+ * sent ahead, up to 2 MB per connection, before any other event.
  */
 
 /** Tasks in one round. Each reads up to 64 KB or serves one request, which takes about 50 µs. */
 const TASKS_PER_ROUND = 4;
-/** Between two rounds of unneeded work, in milliseconds. It limits that work to about a fifth of a core. */
+/** Pause between two rounds of low-priority work, in milliseconds. It limits such work to about a fifth of a core. */
 const PAUSE_MS = 1;
 
 class Rounds {
@@ -43,7 +43,7 @@ export function inLaterTurn(task: () => void): void {
   needed.add(task);
 }
 
-/** Queues a task of low priority, such as reading the rest of a refused body. The thread idles between the rounds of these. */
+/** Queues a low-priority task, such as reading the rest of a refused body. The thread idles between rounds of such tasks. */
 export function inSpareTime(task: () => void): void {
   unneeded.add(task);
 }

@@ -1,4 +1,4 @@
-/** The 404 for a path that is not served: the paths that are, and the setting of the client to correct. */
+/** The 404 error for an unserved path: lists the served paths, and suggests the client setting to correct. */
 import { DIALECT_PATHS } from '../core/dialects.ts';
 import type { ClientError } from '../core/errors.ts';
 import { printableName } from '../core/printable.ts';
@@ -12,13 +12,13 @@ const SERVED =
   ':embedContent and :batchEmbedContents, ' +
   'and GET /v1beta/models.';
 
-/** The first names of paths below `/v1`. */
+/** The first segments of paths below `/v1`. */
 const FIRST_NAMES = [...Object.values(DIALECT_PATHS).map((path) => path.split('/')[1]), 'models', 'completions'];
 
-/** Where a client's base URL has to end, and what to do about one that ends elsewhere. */
+/** The correct base URL. */
 const BASE_URL = "Set the client's base_url to the address of this gateway followed by /v1";
 
-/** Endpoints of the vendors that are not served: why, and the alternative. */
+/** Unserved vendor endpoints, with the reason and the alternative. */
 const UNSERVED: readonly (readonly [path: RegExp, why: string])[] = [
   [/^\/*(?:v1\/+)*completions(?:\/|$)/i, 'Legacy completions are not served. Set the client to chat completions.'],
   [
@@ -38,7 +38,7 @@ const UNSERVED: readonly (readonly [path: RegExp, why: string])[] = [
   ],
 ];
 
-/** What the path shows of the mistake; the first that applies. */
+/** Common mistakes in paths; the first match applies. */
 const MISTAKES: readonly (readonly [shows: RegExp, hint: string])[] = [
   [/^\/*(?:v1\/*)?$/i, `This is the address of an API. ${BASE_URL}.`],
   [
