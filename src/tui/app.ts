@@ -37,7 +37,7 @@ export async function draw(
     stdout: output,
     // Otherwise Ink turns drawing off if the environment has a variable CI.
     interactive: true,
-    // On the main screen a screen reader can also read lines that have scrolled off.
+    // On the main screen a screen reader can also read the scrollback.
     alternateScreen: !isScreenReader,
     incrementalRendering: true,
     maxFps: MAX_FPS,

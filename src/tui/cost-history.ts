@@ -98,7 +98,7 @@ function ongoingSinceMs(costs: readonly number[], { firstMs, stepMs }: Slots, no
   return firstMs + (hasBegun ? before : before + 1) * stepMs;
 }
 
-/** Whether a grouping and range have a history: the grouping by time and a fixed period have none. */
+/** Whether a grouping and range have a history: groupings by time and fixed periods do not. */
 export function hasHistory({ by, of }: UsageAsked): boolean {
   return by !== 'day' && by !== 'month' && by !== 'hour' && of.period === undefined;
 }
@@ -134,7 +134,7 @@ export class CostHistory {
     });
   }
 
-  /** Reads missing slots, and those that may have changed, while `isWanted` returns true. */
+  /** Reads missing slots and recent ones while `isWanted` returns true. */
   async read(rows: readonly ComparedUsage[], asked: UsageAsked, nowMs: number, isWanted: () => boolean): Promise<void> {
     const { by, range, of } = asked;
     const { slots } = this.#begun(rows, whatOf(asked), nowMs);

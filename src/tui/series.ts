@@ -22,7 +22,7 @@ const AFTER_ADMISSION = ['upstream_error', 'internal_error'] as const;
 export interface Bucket {
   /** Ended requests and refusals. */
   readonly answers: number;
-  /** Answers that were errors. */
+  /** Errors among the answers. */
   readonly errors: number;
   readonly tokens: number;
   readonly usd: number;

@@ -150,7 +150,7 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Ends the session, whatever dialog is open. */
+  /** Ends the session, even with an open dialog. */
   end(): void {
     this.#end();
   }

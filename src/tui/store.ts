@@ -421,7 +421,7 @@ function startOf(range: Range, nowMs: number): number | undefined {
 }
 
 const WEEK_MS = 7 * DAY_MS;
-/** Ranges that are compared with the week before. Longer ones would overlap with it, and days are compared by date. */
+/** Ranges compared with the week before. Longer ones would overlap with it, and days are compared by date. */
 const COMPARED: ReadonlySet<Range> = new Set(['today', '24h', '7d']);
 
 export function isCompared(by: UsageGroup, range: Range, of: UsageOf): boolean {

@@ -37,7 +37,7 @@ const MINUTE_S = 60;
 /** Names of budgets by period; others are named by length, such as `24h`. */
 const ADJECTIVES: Readonly<Record<string, string>> = { day: 'daily', week: 'weekly', month: 'monthly' };
 
-/** Returns all troubles, ranked: those of all keys, of some keys, of a group's keys, and of one key. */
+/** Returns all troubles, ranked by affected keys: all, some, a group's, or one. */
 export function troublesOf(model: Model): Trouble[] {
   const all = [
     gateway(model),

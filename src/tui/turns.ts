@@ -40,7 +40,7 @@ export class Turns {
   }
 
   async #run(): Promise<void> {
-    // Iterating a Map also visits entries that are added during the loop.
+    // Iterating a Map also visits entries added during the loop.
     for (const [task, work] of this.#waiting) {
       // SQLite reads are synchronous: key presses are handled and frames are drawn only here.
       await setImmediate();

@@ -70,7 +70,7 @@ function escaped(text: string): string {
 /** A part of a cell, as shares of its width and height from its upper left corner. */
 type Area = readonly [x: number, y: number, width: number, height: number];
 
-/** Charts and bars are drawn as areas: as text they would have gaps in fonts that are lower than a line. */
+/** Charts and bars are drawn as areas: as text they would have gaps in fonts lower than a line. */
 const DRAWN = /[▁-▓⠀-⣿]+/g;
 const SHADES: Readonly<Record<string, number>> = { '░': 0.25, '▓': 0.6 };
 const [LOWER_BLOCKS, FULL_BLOCK, LEFT_BLOCKS, DOTS] = [0x2580, 0x2588, 0x2590, 0x2800];

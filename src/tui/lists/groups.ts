@@ -25,7 +25,7 @@ export type GroupRow = Place &
     | { readonly kind: 'page'; readonly ownerId: string; readonly text: string; readonly to?: 'earlier' | 'later' }
   );
 
-/** The row of the keys that are in no group. */
+/** The row of the keys without a group. */
 const REST = 'rest';
 
 export const GROUPS: Listed<GroupRow> = {

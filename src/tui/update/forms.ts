@@ -20,7 +20,7 @@ import { typed } from '../draw/typed.ts';
 import type { Field, FormDialog, FormPurpose, Stored, StoredKey } from '../model.ts';
 import type { Effect } from './step.ts';
 
-/** Readers of the fields that are not limits or terms of a key. */
+/** Readers of all fields except limits and terms of a key. */
 const READERS = {
   name: readKeyName,
   outer: readGroup,

@@ -124,7 +124,7 @@ function matches(entries: readonly Entry[], words: readonly string[]): Pick<Foun
   return { matching, best: scored.slice(0, MAX_FOUND).map(({ entry }) => entry) };
 }
 
-/** Actions of the open view first, then the views, then global actions and those of other views. */
+/** Actions of the open view first, then the views, then global actions and actions of other views. */
 function actions(model: Model): Entry[] {
   const here = SECTIONS.filter(({ of }) => of === model.view);
   const others = SECTIONS.filter(({ of }) => of !== model.view);

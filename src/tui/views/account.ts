@@ -1,4 +1,4 @@
-/** The account: what is free, held and spent, as one bar, and how long what is free lasts. */
+/** The account: free, held and spent amounts as one bar, and how long the free amount lasts. */
 import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
 import { freeOf, lastsText } from '../../operator/forecast.ts';
 import { usd, usdInColumn } from '../../operator/format.ts';
@@ -18,7 +18,7 @@ export function labelled(label: string, value: Line): Line {
   return [dim(fit(label, LABEL)), ...value];
 }
 
-/** At most as many lines as there is room for: how long it lasts, the bar, and what its parts are. */
+/** Returns up to `room` lines: the forecast, the bar, and its legend. */
 export function account(model: Model, width: number, room: number): Line[] {
   if (!model.stored.creditEnforced) return [unlimited(model, width)];
   return linesOf(model, lastsLine(model, width), width, room);
@@ -31,7 +31,10 @@ function linesOf(model: Model, lasts: Span, width: number, room: number): Line[]
   return room === 2 ? [bar, freeLine(model, lasts)] : [bar, legend(shares, width), labelled('lasts', [lasts])];
 }
 
-/** One line: nothing is refused, so there is nothing to last. The head of the screen has the balance as well. */
+/**
+ * One line for a gateway that enforces no credit, so the balance cannot run out. The head of the screen also shows the
+ * balance.
+ */
 function unlimited(model: Model, width: number): Line {
   const { balanceNanos } = accountOf(model);
   const spent: Line = [{ text: `${usd(spentOf(model))} USD this month` }, dim(`  ${paceText(model)}`)];
@@ -49,7 +52,7 @@ interface Share {
   readonly style: Omit<Part, 'value'>;
 }
 
-/** What is free comes first, and what is gone last. */
+/** Shares of the bar: the free amount first, the spent amount last. */
 function sharesOf(model: Model, tone: Tone = 'good'): readonly Share[] {
   const balance = accountOf(model);
   return [
@@ -66,7 +69,10 @@ function barLine(model: Model, shares: readonly Share[], width: number): Line {
   return labelled('credit', [...gauge(parts, Math.max(0, room)), { text: pace === '' ? '' : `  ${pace}` }]);
 }
 
-/** The whole of it, or its last words left out. All amounts have one form, which stays while what is held comes and goes. */
+/**
+ * The legend of the bar, without its last words if they do not fit. All amounts have the same decimals, which do not
+ * change with the held amount.
+ */
 function legend(shares: readonly Share[], width: number): Line {
   const decimals = shares.some(({ nanos }) => nanos >= NANOS_PER_USD / 100n) ? 2 : 6;
   const parts = shares.flatMap(({ name, nanos, style: { sign, ...style } }, index): Span[] => [
@@ -79,7 +85,7 @@ function legend(shares: readonly Share[], width: number): Line {
   return line.map((each) => ({ ...each, text: each.text.replace(' this month', '') }));
 }
 
-/** Of both paces, or of the nearer one if there is no room for both. */
+/** The forecast of both paces, or of the recent pace if both do not fit. */
 function lastsLine(model: Model, width: number): Span {
   const { recent, week } = creditPaces(model);
   const whole = marked(lastsText({ recent, week }));

@@ -1,4 +1,4 @@
-/** The keys that spend most at the moment, and those that are refused. */
+/** The keys that currently spend most, and those that are refused. */
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import type { KeyActivityRow } from '../../control/protocol.ts';
@@ -14,7 +14,7 @@ import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 import { activityOf, keyNames, keysById } from '../select.ts';
 
-/** Twelve parts of the last minute. */
+/** Columns of the graph: twelve parts of the last minute. */
 const GRAPH = 6;
 const BAR = 10;
 const NANOS_PER_CENT = NANOS_PER_USD / 100n;
@@ -22,17 +22,17 @@ const NANOS_PER_CENT = NANOS_PER_USD / 100n;
 interface BusiestProps {
   readonly model: Model;
   readonly width: number;
-  /** Lines of the screen. */
+  /** Height in lines. */
   readonly room: number;
 }
 
-/** As many of them as there is room for, and how many more there are. */
+/** Shows as many keys as fit, and the number of further ones. */
 export function Busiest({ model, width, room }: BusiestProps): ReactNode {
   const all = shownItems(model).flatMap((item) => (item.kind === 'key' ? [item.key] : []));
   if (room < 2) return null;
   const chosen = chosenItem(model);
   const cursor = chosen?.kind === 'key' ? all.indexOf(chosen.key) : -1;
-  // While the cursor moves through them, they are in their order.
+  // With the cursor in the list, all keys keep their order.
   const shown = cursor >= 0 ? all : shownOf(all, room - 1);
   const more = all.length - shown.length;
   return h(
@@ -51,7 +51,7 @@ export function Busiest({ model, width, room }: BusiestProps): ReactNode {
   );
 }
 
-/** The first ones, and the one that is refused most: it needs somebody's attention. */
+/** Returns the first keys, and the key with most refusals, which needs attention. */
 function shownOf(all: readonly KeyActivityRow[], room: number): readonly KeyActivityRow[] {
   if (all.length <= room) return all;
   const first = all.slice(0, Math.max(1, room - 1));
@@ -70,11 +70,11 @@ function columnsOf(model: Model): Column<KeyActivityRow>[] {
     cell: ({ history }) => [span(spark(history, GRAPH), { tone: 'accent' })],
   };
   const keys = keysById(model);
-  /** Undefined for a key that is not in the state as it was read last. */
+  /** Returns the key's limit; undefined for a key that was not in the last read of the state. */
   const limitOf = ({ id }: KeyActivityRow) => keys.get(id)?.limits.rpm;
   return [
     { head: 'BUSIEST KEYS', width: 12, grows: true, middle: true, cell: ({ id }) => nameOf(id) },
-    // A database has no history of the last minute.
+    // The database has no history of the last minute.
     ...(all.some(({ history }) => history.length > 0) ? [graph] : []),
     { head: 'USD/MIN', width: 8, align: 'right', cell: (row) => amount(costOf(row), top) },
     { head: '', width: BAR, grows: true, rank: 4, cell: (row, width) => barOf(row.requests, limitOf(row), width) },
@@ -103,7 +103,7 @@ function costOf({ usd_per_min: cost }: KeyActivityRow): Nanos {
   return parseUsd(cost) ?? 0n;
 }
 
-/** Cents, unless even the key that spends most spends less than one. */
+/** Formats a cost in cents, or more exactly if every key spends less than one cent. */
 function amount(cost: Nanos, top: Nanos): string {
   if (top > 0n && top < NANOS_PER_CENT) return usdInColumn(cost, 6);
   return cost > 0n && cost < NANOS_PER_CENT ? '<0.01' : usdInColumn(cost, 2);

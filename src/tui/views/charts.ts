@@ -14,18 +14,18 @@ import { type Bucket, isLongRange, series, stretched } from '../series.ts';
 import { about, courseRoom, firstBytesOf } from './first-bytes.ts';
 
 export interface Room {
-  /** How many charts stand side by side, and how many rows of them there are. */
+  /** Charts per row, and the number of rows. */
   readonly across: number;
   readonly down: number;
-  /** Lines of a chart, without its head and its time axis. */
+  /** Height of a chart's plot, without its head and its time axis. */
   readonly height: number;
   readonly hasTimeAxis: boolean;
 }
 
-/** Between two charts. */
+/** Columns between two charts. */
 const GAP = 2;
 
-/** The ranges, the chosen one marked. */
+/** The time ranges, with the chosen one marked. */
 export function Ranges({ model }: { readonly model: Model }): ReactNode {
   return h(Choices, { all: CHART_RANGES, chosen: model.chartRange, isAll: true, on: 'chart_range' });
 }
@@ -34,7 +34,7 @@ export function chartsHeight({ down, height, hasTimeAxis }: Room): number {
   return down * (height + (hasTimeAxis ? 2 : 1)) + down - 1;
 }
 
-/** As many charts as there is room for, the most telling first. */
+/** Shows as many charts as fit, the most informative first. */
 export function Charts({ model, room }: { readonly model: Model; readonly room: Room }): ReactNode {
   const { across, down, height, hasTimeAxis } = room;
   const { columns: all, chartRange, snapshot, shared } = model;
@@ -43,7 +43,7 @@ export function Charts({ model, room }: { readonly model: Model; readonly room: 
   const present = presentOf(model);
   const samples = series(model, samplesOf(width));
   const isRead = useIsScreenReaderEnabled();
-  // A key press changes none of them: they are drawn once a second.
+  // Memoized: charts change once a second, not with each key press.
   // biome-ignore lint/correctness/useExhaustiveDependencies: of the model, only these parts are drawn
   const drawn = useMemo(
     () => CHARTS.slice(0, across * down).map((chart) => chart(model, width, { across, down, height, hasTimeAxis })),
@@ -57,7 +57,7 @@ export function Charts({ model, room }: { readonly model: Model; readonly room: 
       h(
         Box,
         { key: row, gap: GAP, flexShrink: 0 },
-        // Of a chart, a screen reader reads its head.
+        // A screen reader reads only a chart's head.
         charts.map((lines, index) => h(Lines, { key: index, lines: isRead ? lines.slice(0, 1) : lines, width })),
       ),
     ),
@@ -99,7 +99,7 @@ function firstBytes(model: Model, width: number, room: Room): Line[] {
   const p50: Line = [span(`p50 ${about(p50Ms)}`, { tone: 'accent' })];
   const p99: Line = [span(`p99 ${about(p99Ms)}`, { tone: 'other' })];
   const whole = headOf(model, name, width, [p50, p99]);
-  // If there is room for one figure only, it is the one that shows trouble.
+  // If only one figure fits, p99 is shown, since it shows trouble first.
   const head = lineWidth(whole) < lineWidth([...p50, ...p99]) + name.length ? headOf(model, name, width, [p99]) : whole;
   const top = roundTop(mostOf(samples, ({ p99Ms: ms = 0 }) => ms));
   const plot = curves(
@@ -138,7 +138,7 @@ function area(model: Model, width: number, room: Room, { name, now, read }: Area
   return [head, ...withAxis(plot, width, { top, show: axisFigure, reach: reachOf(model, room) })];
 }
 
-/** The name and as many of the figures, each whole, as there is room for. */
+/** The chart's name, and as many whole figures as fit. */
 function headOf({ shared }: Model, name: string, width: number, figures: readonly Line[]): Line {
   const head: Span[] = [bold(shared === undefined ? name : `${name} here`)];
   for (const figure of figures.filter((each) => each.length > 0)) {
@@ -157,7 +157,7 @@ function bucketsOf(model: Model, width: number): readonly Bucket[] {
   return stretched(series(model, samplesOf(width)), samplesOf(width));
 }
 
-/** The largest value of those that set the scale. */
+/** Returns the largest value among settled buckets. */
 function mostOf(samples: readonly Bucket[], read: (bucket: Bucket) => number): number {
   return samples.reduce((most, bucket) => (bucket.isSettled ? Math.max(most, read(bucket)) : most), 0);
 }

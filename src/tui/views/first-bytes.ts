@@ -1,4 +1,7 @@
-/** The time to the first byte by upstream, p50 and p99: one is a hundred times as fast as another, so the scale is logarithmic. */
+/**
+ * The time to the first byte by upstream, p50 and p99, on a logarithmic scale: upstreams can differ by a factor of a
+ * hundred.
+ */
 import { FIRST_BYTE_STEP_S } from '../../observe/first-bytes.ts';
 import { addHistogram, emptyHistogram, type Histogram, quantile } from '../../observe/histogram.ts';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
@@ -10,7 +13,7 @@ import type { Model } from '../model.ts';
 
 const NAME = 12;
 const FIGURE = 7;
-/** Lines are compared with each other from this part of the fastest one on, so that it can be seen as well. */
+/** The lower end of the scale as a share of the fastest time, so that its curve is visible. */
 const LEAST_SHARE = 0.7;
 
 interface Times {
@@ -19,15 +22,15 @@ interface Times {
   readonly p99: Quantile;
 }
 
-/** Of the last minute, and of each step of the last minutes. */
+/** A quantile of the last minute, and of each step of the last minutes. */
 interface Quantile {
   readonly now: number | undefined;
   readonly past: readonly (number | undefined)[];
 }
 
-/** A head, and as many upstreams as there are lines beneath it; undefined if no gateway names any. */
+/** Returns a head and up to `height` upstreams; undefined if no gateway reports any. */
 export function firstBytesOf(title: string, { snapshot }: Model, width: number, height: number): Line[] | undefined {
-  // The slowest first. One that was not asked lately has no times.
+  // Slowest first. An upstream without recent requests has no times.
   const all = (snapshot?.upstreams ?? []).flatMap(timesOf).toSorted((a, b) => (b.p99.now ?? 0) - (a.p99.now ?? 0));
   if (all.length === 0) return undefined;
   const shown = all.length <= height ? all : all.slice(0, height - 1);
@@ -49,12 +52,12 @@ export function firstBytesOf(title: string, { snapshot }: Model, width: number, 
   ];
 }
 
-/** Columns for the course of a quantile: none in a narrow window. */
+/** Returns the columns for a quantile's curve: 0 in a narrow window. */
 export function courseRoom(width: number): number {
   return Math.max(0, Math.floor((width - NAME - 2 * (FIGURE + 3)) / 2));
 }
 
-/** Steps of the last minute. */
+/** Number of steps in the last minute. */
 const RECENT = 60 / FIRST_BYTE_STEP_S;
 
 function timesOf({ upstream, first_bytes: steps = [] }: UpstreamHealth): Times[] {
@@ -67,7 +70,7 @@ function timesOf({ upstream, first_bytes: steps = [] }: UpstreamHealth): Times[]
   return recent.every((count) => count === 0) ? [] : [{ name: upstream, p50: at(0.5), p99: at(0.99) }];
 }
 
-/** A quantile is the upper bound of a bucket, a quarter above the lower one: `≤517ms` claims no more. */
+/** Formats a quantile as `≤517ms`: it is the upper bound of a bucket, a quarter above the lower bound. */
 export function about(ms: number | undefined): string {
   return ms === undefined ? '-' : `≤${milliseconds(ms).replace(' ', '')}`;
 }
@@ -80,7 +83,7 @@ interface Scale {
 function quantileSpans({ now, past }: Quantile, { least, most }: Scale, room: number, tone: Tone): Line {
   const share = (ms: number | undefined) => (ms === undefined ? 0 : Math.log(ms / least) / Math.log(most / least));
   const samples = past.slice(-room * SAMPLES_PER_COLUMN).map(share);
-  // The figures have the room of the blanks beside a course.
+  // Without a curve, its surrounding blanks are omitted as well.
   if (room === 0) return [{ text: ` ${fit(about(now), FIGURE, 'right')}` }];
   return [
     { text: ` ${fit(about(now), FIGURE, 'right')} ` },

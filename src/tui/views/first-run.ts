@@ -1,4 +1,4 @@
-/** The Overview before the first request: what is done already, what comes next, and then the request itself. */
+/** The Overview before the first request: completed steps, the next step, and the first request itself. */
 import { originOf } from '../../core/address.ts';
 import { firstRequest } from '../../operator/first-request.ts';
 import { usd } from '../../operator/format.ts';
@@ -11,7 +11,7 @@ import { accountOf } from '../select.ts';
 /** Columns for the names of the steps. */
 const NAME = 10;
 
-/** Whether nobody has ever had an answer: of charts and lists there would be only heads. */
+/** Whether no request has ever been answered; charts and lists would be empty. */
 export function isFirstRun({ stored: { keys, modelUsage }, seconds, shared }: Model): boolean {
   if (shared !== undefined || seconds.length > 0 || modelUsage.size > 0) return false;
   return keys.every(({ lastUsedMs }) => lastUsedMs === undefined);
@@ -53,7 +53,7 @@ function keyStep(model: Model): Line {
   return todo(model, 'key', 'n', ['keys', 'create', 'my-app']);
 }
 
-/** None where nobody needs it. */
+/** The step for credit; empty if credit is not needed. */
 function creditStep(model: Model): Line[] {
   if (!model.stored.creditEnforced) return [];
   const { balanceNanos } = accountOf(model);
@@ -61,7 +61,7 @@ function creditStep(model: Model): Line[] {
   return [todo(model, 'credit', '+', ['credit', 'add', '10'])];
 }
 
-/** What a key press does here, and a command anywhere. */
+/** Returns an open step with its key press and its command; a read-only dashboard shows only the command. */
 function todo({ isReadOnly, configOption }: Model, name: string, press: string, words: Words): Line {
   const command = shellLine([words], configOption);
   return isReadOnly ? step(name, false, command) : step(name, false, press, `  or ${command}`);

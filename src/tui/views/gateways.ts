@@ -1,4 +1,4 @@
-/** The gateways that share a database: who is alive, and what each is doing. */
+/** The gateways that share a database: their state and their load. */
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import { program } from '../../core/program.ts';
@@ -12,7 +12,7 @@ import { dim, signed } from '../draw/line.ts';
 import type { Column } from '../draw/table.ts';
 import type { Model, Shared } from '../model.ts';
 
-/** The lines of `Gateways`: at most `room`, and none if there is no room for one of them. */
+/** Returns the height of `Gateways`: at most `room`, and 0 if not a single gateway fits. */
 export function gatewaysHeight({ nodes }: Shared, room: number): number {
   if (room < 3) return 0;
   return nodes.length === 0 ? 1 : Math.min(nodes.length + 1, room);
@@ -22,11 +22,11 @@ interface GatewaysProps {
   readonly model: Model;
   readonly shared: Shared;
   readonly width: number;
-  /** Lines of the screen. */
+  /** Height in lines. */
   readonly height: number;
 }
 
-/** Those alive first. */
+/** Lists the gateways, live ones first. */
 export function Gateways({ model, shared, width, height }: GatewaysProps): ReactNode {
   const { nodes, ownNode, isStale } = shared;
   if (height === 0) return null;
@@ -49,7 +49,7 @@ export function Gateways({ model, shared, width, height }: GatewaysProps): React
   );
 }
 
-/** How many of the gateways are alive, and how many should be. */
+/** Returns the number of live and of expected gateways. */
 export function aliveText({ nodes, isStale }: Shared): string {
   if (isStale) return 'the database is away';
   const numberOf = (wanted: NodeState) => nodes.filter(({ state }) => state === wanted).length;

@@ -1,4 +1,4 @@
-/** The Groups view: a tree of groups, their keys and end users, with what each has spent, and the details of one. */
+/** The Groups view: the tree of groups, keys and end users with their spending, and the details of one row. */
 import { createElement as h, type ReactNode } from 'react';
 import { count, countOf, short, usd, usdInColumn } from '../../operator/format.ts';
 import { allowlistText } from '../../operator/messages.ts';
@@ -116,7 +116,7 @@ function columnsOf(model: Model, rows: readonly GroupRow[]): ListColumn<GroupRow
 
 const levelKinds: ReadonlySet<GroupRow['kind']> = new Set(['group', 'key', 'user']);
 
-/** As deep as it is inside, with what can be unfolded: `▸`, and what is: `▾`. */
+/** The name, indented by depth, with `▸` if it can be unfolded and `▾` if it is unfolded. */
 function nameCell(row: GroupRow): string {
   const sign = row.isUnfolded === undefined ? ' ' : row.isUnfolded ? '▾' : '▸';
   return `${'  '.repeat(row.depth)}${sign} ${clean(nameOfRow(row))}`;
@@ -127,7 +127,7 @@ function usersCell(row: GroupRow): string {
   return owner === undefined ? '' : usersText(owner);
 }
 
-/** A row that may have end users. */
+/** Returns the row's owner of end users, if any. */
 function ownerOf(row: GroupRow): Owner | undefined {
   return ownerLevelOf(row)?.record;
 }
@@ -156,12 +156,12 @@ function detailOf(model: Model, row: GroupRow | undefined, width: number): Block
   return isSplit ? [facts, plot] : [[...facts, ...(hasPane(model) ? [[], ...plot] : [])]];
 }
 
-/** From this many columns on facts and plot stand side by side. */
+/** Minimum columns for facts and plot in one line. */
 const SPLIT_COLUMNS = 100;
-/** Lines of the plot of the cost. */
+/** Height of the cost plot in lines. */
 const PLOT = 11;
 
-/** Its limits, a bar for each budget, and the place that it has. */
+/** The row's limits, a bar for each budget, and its outer groups. */
 function factsOf(model: Model, row: GroupRow, width: number): Line[] {
   const level = levelOf(row);
   if (level === undefined) return [];
@@ -189,7 +189,7 @@ function placeLines(model: Model, row: GroupRow): Line[] {
   return outer === '' ? [id] : [id, labelled('group', [{ text: clean(outer) }])];
 }
 
-/** What a group or an end user has of limits; a key's are those of its tier where it has none. */
+/** The limits of a group or an end user. A key's limits default to those of its tier. */
 function limitLines(row: GroupRow): Line[] {
   switch (row.kind) {
     case 'group':

@@ -1,8 +1,8 @@
-/** The hints in the last line: the keys that do something in a view or a dialog. */
+/** The hints in the last line: the keys of a view or a dialog. */
 import type { GroupRow } from '../lists/groups.ts';
 import type { Dialog } from '../model.ts';
 
-/** The line at the bottom. The last hint is always shown, the others as far as they fit. */
+/** The hints of each view. The last hint is always shown, the others as far as they fit. */
 export const HINTS = {
   overview: ['1-7 Tab views', '↑↓ Enter look into', '+ credit', 'R reload', 'q quit', '? help'],
   keys: [
@@ -40,7 +40,7 @@ export const HINTS = {
   typing: ['words such as state:disabled cost>1 -model:opus', 'Enter or Esc done'],
 } as const;
 
-/** The names of keys in hints, as the updates know them. Others are one character. */
+/** Key names in hints, mapped to the names in events. Other keys are one character. */
 const KEY_NAMES: Readonly<Record<string, string>> = {
   '↑': 'up',
   '↓': 'down',
@@ -56,7 +56,7 @@ const KEY_NAMES: Readonly<Record<string, string>> = {
   Home: 'home',
   End: 'end',
 };
-/** What a hint begins with: its keys. */
+/** The keys at the beginning of a hint. */
 const KEYS = /^(?:(?:[↑↓←→]+|Enter|Esc|Tab|Space|Ctrl-U|PgUp|PgDn|Home|End|\S)(?: |$))+/;
 const EACH_KEY = /[↑↓←→]|[^\s↑↓←→]+|\s+/g;
 
@@ -66,7 +66,7 @@ export interface HintPart {
   readonly press?: string;
 }
 
-/** A click presses the key of the hint: anywhere if it has one key, otherwise on each key. */
+/** Splits a hint for clicks: a hint with one key is clickable as a whole, one with several on each key. */
 export function hintParts(hint: string): HintPart[] {
   const keys = KEYS.exec(hint)?.[0] ?? '';
   const parts = keys.match(EACH_KEY) ?? [];
@@ -81,7 +81,7 @@ function pressed(shown: string): string {
   return KEY_NAMES[shown] ?? shown;
 }
 
-/** Those that change something: a read-only dashboard has no use for them. */
+/** Hints of keys that change data; a read-only dashboard hides them. */
 const CHANGES: ReadonlySet<string> = new Set([
   '+ credit',
   'R reload',
@@ -97,22 +97,25 @@ const CHANGES: ReadonlySet<string> = new Set([
   'R reload config',
 ]);
 
-/** Of the Groups view, those that need a group, a key or an end user; and of these the ones that end users have no use for. */
+/**
+ * Hints of the Groups view that need a group, a key or an end user, and those among them that end users do not
+ * support.
+ */
 const ON_OWNERS: readonly string[] = ['U users', 'm models', 'M move', 'D delete'];
 const ON_LEVELS: readonly string[] = ['e d on/off', 'l limits', ...ON_OWNERS];
 
-/** The hints of the Groups view that do something on this row. */
+/** Returns the hints of the Groups view that apply to this row. */
 export function groupHints(kind: GroupRow['kind'] | undefined): readonly string[] {
   const idle = kind === 'group' || kind === 'key' ? [] : kind === 'user' ? ON_OWNERS : ON_LEVELS;
   return HINTS.groups.filter((hint) => !idle.includes(hint));
 }
 
-/** The hints that do something in this dashboard. */
+/** Returns the hints that apply to this dashboard. */
 export function usable(hints: readonly string[], isReadOnly: boolean): readonly string[] {
   return isReadOnly ? hints.filter((hint) => !CHANGES.has(hint)) : hints;
 }
 
-/** The same line while a dialog is open. */
+/** Hints while a dialog is open. */
 const DIALOG_HINTS = {
   form: ['↑↓ Tab field', 'Ctrl-U clear', 'Enter confirm', 'Esc cancel'],
   confirm: ['y confirm', 'n or Esc cancel'],

@@ -21,16 +21,16 @@ import { activityById, groupsById, hasPane, levelById } from '../select.ts';
 import { BAR, boundLines, LABEL, leastState, MONEY_COLUMNS, MONTHLY, moneyCell, stateWidth } from './money.ts';
 import { costPlot } from './plot.ts';
 
-/** From this many rows on there is room for more details of a key. */
+/** Minimum rows for the extended details of a key. */
 const TALL_ROWS = 36;
-/** Lines of the plot of the cost. */
+/** Height of the cost plot in lines. */
 const PLOT = 9;
 
-/** From this many columns on facts and figures of a key stand side by side; in a pane, which is high, where all facts are whole. */
+/** Minimum columns for facts and figures in one line; in a pane, where the facts are never shortened. */
 const SPLIT_COLUMNS = 60;
 const SPLIT_PANE_COLUMNS = 80;
 
-/** The last hour in so many columns, and as many reasons as are read at a glance. */
+/** Columns for the last hour's refusals. */
 const STRIP = 10;
 const MINUTES_PER_SAMPLE = 60 / (STRIP * SAMPLES_PER_COLUMN);
 const MOST_REASONS = 3;
@@ -53,7 +53,7 @@ export function KeysView({ model, height }: ViewProps): ReactNode {
 
 function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredKey>[] {
   const { nowMs } = model;
-  // Without a gateway nobody counts.
+  // Without a gateway or a database no activity is known.
   const isKnown = model.snapshot !== undefined || model.shared !== undefined;
   const activity = activityById(model);
   const states = shownAround(model, rows).map((key) => standingSpan(key, model).text);
@@ -69,7 +69,7 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
       head: 'NAME',
       field: 'name',
       width: 12,
-      // Where room is short, which key it is comes before what it does.
+      // In a narrow window the key's name takes precedence over its activity.
       least: longest(rows, nameOf, 10, 16),
       grows: true,
       middle: true,
@@ -140,19 +140,19 @@ function columnsOf(model: Model, rows: readonly StoredKey[]): ListColumn<StoredK
   ];
 }
 
-/** Whether it is served, with all levels around it: `✕ spent by @nlp, resets 00:00 UTC`. */
+/** Whether the key or group is served, considering its groups: `✕ spent by @nlp, resets 00:00 UTC`. */
 export function standingSpan(level: StoredKey | StoredGroup, model: Model): Span {
   const { text, tone } = standingWithin(level, (id) => levelById(model, id), model.nowMs);
   return span(clean(text), { tone });
 }
 
-/** The name of the group that a key or a group is in: `@nlp`; empty without one. */
+/** Returns the name of the surrounding group: `@nlp`; empty without one. */
 export function groupOf({ record }: StoredKey | StoredGroup, model: Model): string {
   const group = groupsById(model).get(record.groupId ?? '')?.record.name;
   return group === undefined ? '' : `@${group}`;
 }
 
-/** Rows around the cursor: of thousands, those far away do not set the width of a column. */
+/** Rows around the cursor: distant rows do not affect a column's width. */
 function shownAround({ lists, rows: height }: Model, rows: readonly StoredKey[]): readonly StoredKey[] {
   const from = Math.max(0, lists.keys.cursor - height);
   return rows.slice(from, from + 2 * height);
@@ -210,7 +210,7 @@ function keyDetail(model: Model, key: StoredKey, detail: KeyDetail | undefined, 
   return isSplit ? [facts, figures] : [[...facts, [], ...figures]];
 }
 
-/** What it has spent in the last seven days; undefined until that is read. */
+/** Returns the spending of the last seven days; undefined until it is read. */
 function weekOf(detail: KeyDetail | undefined, nowMs: number): Spending | undefined {
   const first = utcDay(weekStartMs(nowMs));
   const days = (detail?.byDay ?? []).filter(({ day = '', requests }) => day >= first && requests > 0);
@@ -221,7 +221,7 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, each) => sum + each, 0);
 }
 
-/** The last hour: when it was how often, how often in all, and since when. */
+/** Refusals in the last hour: their course, their number, and the first one's time. */
 function refusedStrip({ code, reason, minutes, first_at_ms: firstAtMs }: RefusedMinutes, width: number): Line {
   const samples = Array.from({ length: STRIP * SAMPLES_PER_COLUMN }, (_, index) =>
     sumOf(minutes.slice(index * MINUTES_PER_SAMPLE, (index + 1) * MINUTES_PER_SAMPLE)),

@@ -30,7 +30,7 @@ export function LiveView({ model, height }: ViewProps): ReactNode {
     about: [dim(`${count(inFlight)} in flight${where}${past}`)],
     rows,
     columns: columnsOf(model, rows),
-    // The reasons in the table need the room.
+    // The reasons in the table need the columns.
     detailShare: 0.34,
     detail: current && (() => [requestDetail(model, current)]),
     empty: [[dim(snapshot === undefined ? 'No requests.' : 'No requests yet.')]],
@@ -51,10 +51,10 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
   const nameOf = keyNames(model);
   const { shared } = model;
   const why = whyColumn(rows, whyOf);
-  // Names are whole, if no WHY needs the room more.
+  // Names are shown in full unless the WHY column needs the width.
   const keyWidth = longest(why.length > 0 ? [] : rows, ({ key_id: id }) => nameOf(id), 10, 15);
   const modelWidth = longest(why.length > 0 ? [] : rows, ({ model: name }) => name, 12, 18);
-  // Otherwise all the rest of the room is for the reasons.
+  // With reasons, they take the remaining width.
   const grows = why.length > 0 ? {} : ({ grows: true } as const);
   const node: ListColumn<LiveRow>[] =
     shared === undefined
@@ -108,12 +108,12 @@ function columnsOf(model: Model, rows: readonly LiveRow[]): ListColumn<LiveRow>[
       least: longest(rows, (row) => stateSpan(row).text, 7, 19),
       cell: (row) => [stateSpan(row)],
     },
-    // Where room is short, causes come before figures.
+    // In a narrow window causes take precedence over figures.
     ...why,
   ];
 }
 
-/** Columns for those who are named at all. */
+/** Columns for users and apps, if any request names them. */
 function namesOf(rows: readonly LiveRow[]): ListColumn<LiveRow>[] {
   const all = [
     { name: 'user', rank: 2 },
@@ -132,7 +132,7 @@ function nodeOf({ elsewhere }: LiveRow, { ownNode }: Shared): string {
   return elsewhere?.node ?? ownNode;
 }
 
-/** Nothing served it, so that there is nothing to count. */
+/** Whether a request was refused, and thus has no tokens or cost. */
 function isRefused({ provider, ended_at_ms: endedAtMs }: LiveRow): boolean {
   return provider === '' && endedAtMs !== undefined;
 }
@@ -141,7 +141,7 @@ function tokensOf(row: LiveRow, tokens: number): string {
   return row.elsewhere === undefined && !isRefused(row) ? short(tokens) : '-';
 }
 
-/** Of a request elsewhere, what it can cost: it never costs more than it holds. */
+/** The cost; for a request on another gateway its hold, the upper bound of the cost. */
 function costCell(row: LiveRow): string | Line {
   const { elsewhere } = row;
   if (isRefused(row)) return '-';
@@ -152,7 +152,7 @@ function costOf({ cost_usd: cost }: LiveRow): Nanos {
   return parseUsd(cost) ?? 0n;
 }
 
-/** How long a request has been running, or how long ago it ended. */
+/** Returns a request's running time, or the time since its end. */
 function ageOf(row: LiveRow, nowMs: number): string {
   if (row.ended_at_ms === undefined) return duration((nowMs - row.admitted_at_ms) / 1_000);
   return ago((nowMs - row.ended_at_ms) / 1_000);

@@ -1,4 +1,4 @@
-/** The Models view: prices, the health of each provider, and each model's share of the traffic. */
+/** The Models view: prices, the health of each provider, and each model's share of traffic. */
 
 import { createElement as h, type ReactNode } from 'react';
 import type { Model as CatalogModel } from '../../catalog/catalog.ts';
@@ -17,7 +17,7 @@ import type { Model } from '../model.ts';
 
 const PRICE_DECIMALS = 4;
 const PRICE_WIDTH = 8;
-/** As `0.000015 per character` needs. */
+/** Columns for `0.000015 per character`. */
 const UNITS_WIDTH = 22;
 
 export function ModelsView({ model, height }: ViewProps): ReactNode {
@@ -53,7 +53,7 @@ function columnsOf(model: Model): ListColumn<CatalogModel>[] {
   const share = ({ id }: CatalogModel) => {
     const used = stored.modelUsage.get(id)?.requests ?? 0;
     if (used === 0) return '-';
-    // Never 0% or 100% unless it is exactly that.
+    // Shows 0% and 100% only for exact values.
     return used === requests ? '100%' : `${Math.min(99, Math.max(1, Math.round((100 * used) / requests)))}%`;
   };
   return [
@@ -89,7 +89,7 @@ function columnsOf(model: Model): ListColumn<CatalogModel>[] {
   ];
 }
 
-/** A price with its decimal point below the others': most prices have two or three decimals. */
+/** A price aligned at its decimal point; most prices have two or three decimals. */
 function priceOf(model: CatalogModel, kind: 'input' | 'cachedInput' | 'output'): string {
   if (model.isWithoutTokenPrices) return `-${' '.repeat(PRICE_DECIMALS)}`;
   const text = price(model[kind]);
@@ -97,19 +97,19 @@ function priceOf(model: CatalogModel, kind: 'input' | 'cachedInput' | 'output'):
   return text + ' '.repeat(Math.max(0, Math.min(PRICE_DECIMALS - decimals, PRICE_WIDTH - text.length)));
 }
 
-/** Such as `0.04 per image`. */
+/** Prices per unit, such as `0.04 per image`. */
 function unitPrices(model: CatalogModel): string {
   return unitPricesOf(model)
     .map(([name, usd]) => `${price(usd)} ${unitText(name)}`)
     .join(', ');
 }
 
-/** What the upstreams of a provider did in the last minute. */
+/** The last minute of a provider's upstreams. */
 interface Minute {
   readonly requests: number;
   readonly failures: number;
   readonly upstreams: number;
-  /** The states of those that get no requests at the moment. */
+  /** The states of its upstreams that currently receive no requests. */
   readonly unused: readonly UpstreamState[];
 }
 

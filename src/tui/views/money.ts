@@ -1,4 +1,4 @@
-/** What a key, a group or an end user has spent of what they may spend, as bars. Pure. */
+/** The spending of a key, a group or an end user against its limits, as bars. Pure. */
 import type { BudgetSpend } from '../../core/budgets.ts';
 import { NANOS_PER_USD, type Nanos } from '../../core/money.ts';
 import { usd, usdInColumn } from '../../operator/format.ts';
@@ -11,13 +11,13 @@ import { dim, type Line, lineWidth, span } from '../draw/line.ts';
 
 /** Columns of a bar. */
 export const BAR = 6;
-/** Columns beside a bar of money: blank, both amounts, blank, period. */
+/** Columns next to a bar of money: blank, both amounts, blank, period. */
 const MONEY = 20;
 const PERIOD = 5;
 export const MONEY_COLUMNS = BAR + MONEY;
-/** Columns for a state, where none says when it ends. */
+/** Minimum columns of a state. */
 const STATE = 9;
-/** What the figures of lists are of, and what times go by. */
+/** The period of the figures in lists. */
 export const MONTHLY = 'requests, tokens: this month (UTC)';
 /** Columns for the labels of details. */
 export const LABEL = 9;
@@ -27,7 +27,7 @@ interface Spending {
   readonly month: MonthFigures;
 }
 
-/** The bound that stops it first, or what the month has cost if there is none. */
+/** The tightest bound; without one, the month's cost. */
 export function moneyCell({ bounds, month }: Spending, nowMs: number): Line {
   const bound = tightest(bounds, nowMs);
   if (bound === undefined) return [{ text: ' '.repeat(BAR) }, dim(amounts(amountOf(month.costNanos), 'month'))];
@@ -42,26 +42,26 @@ function amounts(text: string, period: string): string {
   return ` ${fit(text, MONEY - PERIOD - 2, 'right')} ${fit(period, PERIOD)}`;
 }
 
-/** Without cents from where they would take the room of both amounts. */
+/** Formats an amount, without cents if both amounts would not fit. */
 export function amountOf(nanos: Nanos): string {
   return nanos >= NANOS_PER_USD * 1_000n ? usdInColumn(nanos, 2).slice(0, -3) : usdInColumn(nanos, 2);
 }
 
-/** In a narrow window a state is shortened: which key it is comes first. */
+/** Minimum columns for a state in a narrow window, where the key's name takes precedence. */
 const LEAST_STATE = 20;
 const NARROW = 80;
 
-/** How narrow a column of states may become. */
+/** Returns the minimum columns for a column of states. */
 export function leastState(states: readonly string[], columns: number): number {
   return columns < NARROW ? LEAST_STATE : stateWidth(states);
 }
 
-/** As wide as the longest of these states: `✕ spent, opens 11-24 12:00`. */
+/** Returns the columns for the longest state, such as `✕ spent, opens 11-24 12:00`. */
 export function stateWidth(states: readonly string[]): number {
   return states.reduce((most, { length }) => Math.max(most, length), STATE);
 }
 
-/** How much of a budget is spent, and what comes of it: beneath where there is no room beside. */
+/** The spent part of a budget, and its forecast, on a second line if it does not fit. */
 export function boundLines(bound: BudgetSpend, outlook: Marked | undefined, width: number): Line[] {
   const figures: Line = [
     dim(fit(bound.period, LABEL)),

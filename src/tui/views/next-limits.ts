@@ -1,4 +1,4 @@
-/** The limits that will be reached first, at any level, as bars with the time that is left. */
+/** The limits that will be reached first, at any level, as bars with the remaining time. */
 
 import { levelWord, type NextSpent, nextSpent, shareSpent, spentAtText } from '../../operator/spending.ts';
 import { clean, cutMiddle, fit, pad, widthOf } from '../../operator/text.ts';
@@ -7,9 +7,9 @@ import { bold, dim, type Line, span } from '../draw/line.ts';
 import type { Model, StoredGroup, StoredKey } from '../model.ts';
 import { amountOf } from './money.ts';
 
-/** Lines of the limits, without their head. */
+/** Maximum limits below the head. */
 export const MOST_LIMITS = 3;
-/** Less of a limit says little about when it will be reached. */
+/** The minimum used share of a limit for a forecast. */
 const LEAST_SHARE = 0.25;
 const NAME = 24;
 const PERIOD = 6;
@@ -21,7 +21,7 @@ type Next = NextSpent<StoredKey | StoredGroup>;
 
 let last: { readonly of: readonly unknown[]; readonly next: readonly Next[] } | undefined;
 
-/** Worked out once for each read of the state, and each minute: with many keys it takes some milliseconds. */
+/** Cached per read of the state and per minute: with many keys it takes some milliseconds. */
 function nextLimits({ stored, nowMs }: Model): readonly Next[] {
   const of = [stored.keys, stored.groups, Math.floor(nowMs / 60_000)];
   if (last === undefined || of.some((part, index) => part !== last?.of[index])) {
@@ -31,7 +31,9 @@ function nextLimits({ stored, nowMs }: Model): readonly Next[] {
   return last.next;
 }
 
-/** `@nlp  day  ███████▌░ 25.41/27.00 USD · spent at 16:15 (58 min)`, at most so many lines with the head. */
+/**
+ * Lines such as `@nlp  day  ███████▌░ 25.41/27.00 USD · spent at 16:15 (58 min)`, at most `room` including the head.
+ */
 export function limitLines(model: Model, width: number, room: number): Line[] {
   const next = nextLimits(model).slice(0, Math.max(0, room - 1));
   if (next.length === 0) return [];

@@ -24,26 +24,26 @@ import { limitLines, MOST_LIMITS } from './next-limits.ts';
 import { Providers } from './providers.ts';
 import { StoredOverview } from './stored.ts';
 
-/** How long a gateway that has stopped leaves its charts behind. */
+/** Time for which the charts of a stopped gateway remain. */
 const LEFT_BEHIND_MS = 300_000;
-/** From this many columns on four charts stand side by side, unless there is room to stack them. */
+/** Minimum columns for four charts in a row, unless they can be stacked. */
 const FOUR_COLUMNS = 160;
-/** From this many lines on there are two rows of charts. */
+/** Minimum lines for two rows of charts. */
 const TWO_ROWS = 30;
-/** From this many lines on charts have a time axis, and the account a line of its own for the forecast. */
+/** Minimum lines for a time axis below charts, and a separate line for the forecast of the account. */
 const AXIS_LINES = 14;
 const ROOMY_LINES = 18;
 const MOST_CHART_LINES = 14;
-/** The providers' part of the columns: the rows of keys say more. */
+/** The providers' share of the columns; the keys get the larger part. */
 const PROVIDERS_SHARE = 0.35;
 const LEAST_PROVIDERS = 27;
 const GAP = 2;
-/** Lines for gateways, if there are as many, and what must be left below them. */
+/** Lines for gateways, and the minimum that remains below them. */
 const LEAST_NODES = 6;
 const LEAST_BELOW = 3;
-/** Lines that the lists of keys and providers have before limits are shown. */
+/** Lines reserved for the lists of keys and providers before limits are shown. */
 const LEAST_LISTS = 6;
-/** As many error codes as are read at a glance. */
+/** Maximum error codes shown. */
 const MOST_CODES = 4;
 /** Lines of figures of all gateways. */
 const SHARED_FIGURES = 2;
@@ -57,13 +57,13 @@ export function OverviewView({ model, height }: ViewProps): ReactNode {
   return h(Serving, { model, height });
 }
 
-/** Charts and account, and beneath them the lists. */
+/** Charts and account, and the lists below. */
 function Serving({ model, height }: ViewProps): ReactNode {
   const { columns, shared } = model;
   const size = shared === undefined ? height : height - LEAST_NODES;
   const isRoomy = size >= ROOMY_LINES;
   const wanted = limitLines(model, columns, MOST_LIMITS + 1).length;
-  // The limits have some of the lines of the charts.
+  // The limits take their lines from the charts.
   const charts = chartRoom(wanted === 0 ? size : size - wanted, columns);
   const figures: Line[] = [
     ...(isRoomy ? [EMPTY] : []),
@@ -89,7 +89,7 @@ function Serving({ model, height }: ViewProps): ReactNode {
   );
 }
 
-/** The busiest keys, or the failures of the chosen provider, beside all providers. */
+/** The busiest keys, or the failures of the chosen provider, and all providers at the right. */
 function BottomLists({ model, room }: { readonly model: Model; readonly room: number }): ReactNode {
   const { columns } = model;
   const rest = Math.max(LEAST_PROVIDERS, Math.floor(columns * PROVIDERS_SHARE));
@@ -103,7 +103,7 @@ function BottomLists({ model, room }: { readonly model: Model; readonly room: nu
   );
 }
 
-/** As much room as leaves the lists about as many lines as the charts have. */
+/** Divides the height between charts and lists about equally. */
 function chartRoom(height: number, columns: number): Room {
   const hasTimeAxis = height >= AXIS_LINES;
   if (height >= TWO_ROWS) {
@@ -113,7 +113,7 @@ function chartRoom(height: number, columns: number): Room {
   return { across: columns >= FOUR_COLUMNS ? 4 : 2, down: 1, height: lines, hasTimeAxis };
 }
 
-/** The time range of the charts, and how busy the gateway is. */
+/** The time range of the charts, and the load of the gateway. */
 function HeadLine({ model }: { readonly model: Model }): ReactNode {
   const { snapshot, shared } = model;
   const inFlight = inFlightOf(model);
@@ -135,7 +135,7 @@ function hasTraffic({ seconds, nowMs }: Model): boolean {
   return (seconds.at(-1)?.at_s ?? 0) * 1_000 >= nowMs - LEFT_BEHIND_MS;
 }
 
-/** What a database knows about its gateways where none is here. */
+/** The Overview without a gateway on this machine, from the database. */
 function FromDatabase({ model, shared, height }: ViewProps & { readonly shared: Shared }): ReactNode {
   const { columns } = model;
   const lines = [...account(model, columns, height >= ROOMY_LINES ? 3 : 1), EMPTY];
@@ -151,7 +151,7 @@ function FromDatabase({ model, shared, height }: ViewProps & { readonly shared: 
   );
 }
 
-/** Half of what is left, or more of it, but never all. */
+/** Returns at least half of the remaining lines, but not all. */
 function roomForNodes(left: number): number {
   return Math.min(left - LEAST_BELOW, Math.max(LEAST_NODES, Math.floor(left / 2)));
 }

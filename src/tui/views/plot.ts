@@ -1,4 +1,4 @@
-/** A plot of the cost over time, with its title and the burn in it. Pure. */
+/** A plot of the cost over time, with its title and its burn. Pure. */
 import { isoTime } from '../../core/clock.ts';
 import { type Burn, burnOf, type HistorySpan } from '../../operator/cost-history.ts';
 import { percent, usd } from '../../operator/format.ts';
@@ -11,11 +11,11 @@ import { isSamePlot, plotQuery } from '../plot-query.ts';
 
 const RANGE_NAMES = { '24h': 'last 24 h', '7d': 'last 7 days', '30d': 'last 30 days' } as const;
 const WEEK_MS = 7 * 86_400_000;
-/** Lines of a plot besides its rows: the title, the times, and those of the burn. */
+/** Lines of a plot outside its rows: the title, the times, and the burn. */
 const BESIDE = 4;
 const LEAST_ROWS = 3;
 
-/** The plot of the row under the cursor in so many lines; none if there is no room, or nothing to plot. */
+/** The plot of the row under the cursor in up to `height` lines; empty if it does not fit or the row has no plot. */
 export function costPlot(model: Model, width: number, height: number): Line[] {
   const query = plotQuery(model);
   const rows = height - BESIDE;
@@ -23,7 +23,7 @@ export function costPlot(model: Model, width: number, height: number): Line[] {
   const { plot } = model;
   const title: Span[] = [bold(clean(query.title)), dim(`  cost (USD), ${RANGE_NAMES[query.range]}`)];
   if (plot === undefined || !isSamePlot(plot.of, query)) {
-    // As many lines as the plot will have, so that the table above stays.
+    // The placeholder is as high as the plot, so that the table above does not move.
     return [title, [dim('reading…')], ...Array<Line>(rows).fill(EMPTY)];
   }
   const { history } = plot;
@@ -40,7 +40,7 @@ function sumOf(costs: readonly bigint[]): bigint {
   return costs.reduce((sum, cost) => sum + cost, 0n);
 }
 
-/** `12.30, a week before 9.10 (+35%)`. The earlier time is the dim line. */
+/** Text such as `12.30, a week before 9.10 (+35%)`. The dim curve is the earlier week. */
 function change({
   history: {
     costs,
@@ -66,7 +66,7 @@ function burnLines({ history: { span: steps, costs }, burnBy }: PlottedCost, wid
   return wrap(clean(text), width).map((line) => [span(line, { tone: goesOn ? 'bad' : 'warn' })]);
 }
 
-/** `11-24 16:00`, labelled where it is UTC; days are those of UTC. */
+/** Formats `11-24 16:00`, labelled if it is UTC; days are in UTC. */
 function timeOf({ by, fromMs, stepMs }: HistorySpan, step: Burn['from']): string {
   const atMs = fromMs + step * stepMs;
   if (by === 'day') return `${isoTime(atMs).slice(5, 10)} UTC`;

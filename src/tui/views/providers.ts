@@ -1,4 +1,4 @@
-/** The upstreams of the providers: those in trouble first, with the words of their failures. */
+/** The upstreams of the providers: failing ones first, with their failure messages. */
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import type { UpstreamHealth } from '../../observe/worker-snapshot.ts';
@@ -12,14 +12,14 @@ import type { Column } from '../draw/table.ts';
 import { chosenItem, placesOf, shownItems } from '../lists/overview.ts';
 import type { Model } from '../model.ts';
 
-/** Lines below one upstream. */
+/** Maximum lines of messages per upstream. */
 const MAX_WORDS = 4;
-/** Before what is said about an upstream. */
+/** Indentation of messages. */
 const INDENT = '  ';
 
 /**
- * Those in trouble first, with a line of words for each; then the others, and more words. What does
- * not fit is counted in a last line.
+ * Shows failing upstreams first, with a line of messages each; then the others, and more messages. A last line counts
+ * the rest.
  */
 export function Providers({ model, width, room }: ProvidersProps): ReactNode {
   if (room < 2) return null;
@@ -27,7 +27,7 @@ export function Providers({ model, width, room }: ProvidersProps): ReactNode {
   const item = chosenItem(model);
   const chosen = item?.kind === 'upstream' ? all.indexOf(item.upstream) : -1;
   const shares = sharesOf(all, width, room - 1);
-  // The chosen one is in sight, if need be at the top.
+  // Scrolls to the chosen upstream if necessary.
   const from = chosen < shares.length ? 0 : chosen;
   const listed = all.slice(from);
   const given = from === 0 ? shares : sharesOf(listed, width, room - 1);
@@ -54,7 +54,7 @@ export function Providers({ model, width, room }: ProvidersProps): ReactNode {
 interface ProvidersProps {
   readonly model: Model;
   readonly width: number;
-  /** Lines of the screen. */
+  /** Height in lines. */
   readonly room: number;
 }
 
@@ -67,15 +67,15 @@ function sharesOf(all: readonly UpstreamHealth[], width: number, room: number): 
 
 interface Wish {
   readonly isTroubled: boolean;
-  /** Lines of words. */
+  /** Number of message lines. */
   readonly words: number;
 }
 
-/** For how many lines of words there is room, below as many upstreams as there is room for. */
+/** Divides the lines: first as many upstreams as fit, then their messages. */
 function shareRoom(wishes: readonly Wish[], room: number): number[] {
   const troubled = wishes.filter(({ isTroubled }) => isTroubled).length;
   const speaking = wishes.filter(({ words }) => words > 0).length;
-  // A line for how many more there are.
+  // Reserves a line for the number of further upstreams.
   let left = wishes.length + speaking <= room ? room : room - 1;
   const rows = Math.min(wishes.length, Math.max(Math.min(troubled, left), left - speaking));
   left -= rows;
@@ -96,7 +96,7 @@ function moreText(hidden: readonly UpstreamHealth[]): string {
   return `+${hidden.length} more${troubled === 0 ? ', in use' : `, ${troubled} of them failing`}`;
 }
 
-/** The last failure, and what has failed before it. Words that do not fit end in an ellipsis. */
+/** The last failure, and earlier ones. Long messages end in an ellipsis. */
 function wordsOf(upstream: UpstreamHealth, width: number, most = MAX_WORDS): Line[] {
   const { last_failure: last, causes } = upstream;
   if (last === null || most < 1 || !isTroubled(upstream)) return [];

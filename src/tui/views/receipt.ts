@@ -7,7 +7,7 @@ import type { RequestRecord } from '../../state/requests.ts';
 import { bold, dim, type Line, span, type Tone } from '../draw/line.ts';
 
 const TOKENS_PER_PRICE = 1_000_000n;
-/** The price of writes to a prompt cache, by its name in the recorded price. */
+/** The kind of cache writes in the recorded price. */
 const CACHE_WRITE = 'cache_write';
 const LABEL = 13;
 const [TOKENS, PRICE, AMOUNT] = [10, 10, 14];
@@ -19,8 +19,8 @@ interface Part {
 }
 
 /**
- * `1,024 × 0.075 = 0.0000768` for each kind of tokens, and their sum. Units, tools and media are not recorded by their
- * number: they are what is left of the cost. Empty for a request without a price or an end.
+ * Lines such as `1,024 × 0.075 = 0.0000768` for each kind of tokens, and their sum. The journal does not record the
+ * number of units, tools and media: they form the rest of the cost. Empty for a request without a price or an end.
  */
 export function receiptLines({ end, price: text }: RequestRecord): Line[] {
   const price = text === undefined ? undefined : readPriceText(text);
@@ -57,7 +57,7 @@ function amountLine(label: string, nanos: Nanos): Line {
   return [dim(fit(label, LABEL + TOKENS + PRICE + 3)), { text: fit(exactUsd(nanos), AMOUNT, 'right') }];
 }
 
-/** To the nanodollar; the sum is rounded up once, so the last digit of a part may be cut. */
+/** Formats a part of the cost to the nanodollar. Only the sum is rounded up, so the last digit of a part may be cut. */
 function exactPart(tokens: number, price: Nanos): string {
   return exactUsd((BigInt(tokens) * price) / TOKENS_PER_PRICE);
 }
@@ -65,7 +65,7 @@ function exactPart(tokens: number, price: Nanos): string {
 const SHORTEST_BAR = 10;
 const TIMES = 20;
 
-/** The steps of a request on one scale: until the first byte, with its attempts, and until the end. */
+/** The phases of a request on one scale: until the first byte, with its attempts, and until the end. */
 export function waterfallLines({ admittedAtMs, end }: RequestRecord, width: number): Line[] {
   const room = width - LABEL - TIMES;
   if (end === undefined || end.firstByteMs === undefined || room < SHORTEST_BAR) return [];

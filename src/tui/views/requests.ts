@@ -1,4 +1,4 @@
-/** The Requests view: what the journal holds of single requests, as far back as it goes. */
+/** The Requests view: all requests in the journal. */
 
 import { createElement as h, type ReactNode } from 'react';
 import { isErrorOutcome } from '../../core/settlement.ts';
@@ -31,7 +31,7 @@ export function RequestsView({ model, height }: ViewProps): ReactNode {
     about: [dim(aboutOf(model))],
     rows,
     columns: columnsOf(model, rows),
-    // The reasons in the table need the room.
+    // The reasons in the table need the columns.
     detailShare: 0.34,
     detail: current && ((width: number, room: number) => [detailOf(model, current, width, room)]),
     aside: refusedSince(model),
@@ -39,12 +39,12 @@ export function RequestsView({ model, height }: ViewProps): ReactNode {
   });
 }
 
-/** Refusals are not in the journal: the gateway here has them, and no other does. */
+/** Refusals come from this machine's gateway, since the journal does not contain them. */
 function refusedSince({ requests: { refusedSinceMs }, nowMs }: Model): Line {
   return refusedSinceMs === undefined ? [] : [dim(`refusals since ${backTo(refusedSinceMs, nowMs)}`)];
 }
 
-/** How many there are, as far as is known, and how far a search that takes its time has come. */
+/** The number of requests, as far as it is known, and the progress of a long search. */
 function aboutOf({ requests, nowMs }: Model): string {
   const { rows, isReading, isStopped, looked, left, next } = requests;
   const found = rows.length === 0 ? '' : count(rows.length);
@@ -57,12 +57,12 @@ function aboutOf({ requests, nowMs }: Model): string {
   return next === undefined ? found : `${found}+`;
 }
 
-/** The time on this day, otherwise the day. */
+/** Formats the time if it is today, otherwise the day. */
 function backTo(wallMs: number, nowMs: number): string {
   return momentOf(wallMs, nowMs).split(' ')[0] ?? '';
 }
 
-/** With fewer columns, what a request has cost says more than why it failed. */
+/** Minimum columns for the reason of a failure; with fewer the cost takes precedence. */
 const WHY_COLUMNS = 72;
 
 function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
@@ -71,12 +71,12 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
   const stateWidth = longest(rows, (row) => stateOf(row).text, 15, 19);
   const keyWidth = longest(rows, ({ key }) => key, 10, 15);
   const modelWidth = longest(rows, ({ model }) => model, 12, 18);
-  // Names are whole, if no WHY needs the room more; it also gets what they do not need.
+  // Names are shown in full unless the WHY column needs the width; unused width goes to it.
   const sizes =
     why.length > 0
       ? { key: { width: keyWidth, least: 10 }, model: { width: modelWidth, least: 12 } }
       : { key: { width: 15, least: keyWidth }, model: { width: 18, least: modelWidth } };
-  // Otherwise all the rest of the room is for the reasons.
+  // With reasons, they take the remaining width.
   const grows = why.length > 0 ? {} : ({ grows: true } as const);
   return [
     {
@@ -132,10 +132,10 @@ function columnsOf({ shared, nowMs, columns }: Model, rows: readonly FoundReques
   ];
 }
 
-/** With fewer columns, reasons have the room of users and apps. */
+/** Minimum columns for users and apps; with fewer, reasons take their width. */
 const NAMES_COLUMNS = 200;
 
-/** Columns for the end users and apps that requests name. */
+/** Columns for the end users and apps of requests. */
 function nameColumns(rows: readonly FoundRequest[]): ListColumn<FoundRequest>[] {
   return (['user', 'app'] as const).flatMap((name, index) => {
     const cell = ({ refused, end }: FoundRequest) => refused?.[name] ?? end?.spentBy?.[name] ?? '';
@@ -156,9 +156,9 @@ function stateOf({ refused, end }: FoundRequest): Span {
   return span(end.outcome, { tone: isErrorOutcome(end.outcome) ? 'bad' : 'warn' });
 }
 
-/** What the first lines have said. */
+/** Fields that the first lines already show. */
 const SAID = ['request', 'outcome', 'first byte'];
-/** What goes first where there is no room for everything. */
+/** Fields to drop first in a small window. */
 const DISPENSABLE = ['reason', 'completion', 'held', 'admitted', 'upstream', 'ended', 'model'];
 
 function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] {
@@ -173,7 +173,7 @@ function refusedFields({ key }: FoundRequest, refused: Refusal): LabelledText[] 
   ];
 }
 
-/** What a request in flight costs and takes is not known yet. */
+/** The head; the cost and time of a request in flight are unknown. */
 function headOf(request: FoundRequest): Line[] {
   const { id, end } = request;
   const tookMs = durationOf(request) ?? 0;
@@ -184,7 +184,7 @@ function headOf(request: FoundRequest): Line[] {
 function detailOf({ shared }: Model, request: FoundRequest, width: number, height: number): Line[] {
   const figures = [receiptLines(request), waterfallLines(request, width)].filter((lines) => lines.length > 0);
   const extra = figures.flatMap((lines) => [EMPTY, ...lines]);
-  // Fields come first: in a small window they need the room.
+  // Fields precede the figures: in a small window they take precedence.
   const head = headOf(request);
   const room = height - head.length;
   const { refused } = request;

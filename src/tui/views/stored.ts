@@ -1,4 +1,4 @@
-/** The Overview without a gateway: what the state holds of this month, and how to start one. */
+/** The Overview without a gateway: this month's figures from the state, and how to start a gateway. */
 import { Box } from 'ink';
 import { createElement as h, type ReactNode } from 'react';
 import { program } from '../../core/program.ts';
@@ -15,9 +15,9 @@ import { isLongRange } from '../series.ts';
 import { account, labelled } from './account.ts';
 import { Charts, chartsHeight, Ranges, type Room } from './charts.ts';
 
-/** From this many columns on there is room for two lists side by side. */
+/** Minimum columns for two lists in a row. */
 const BESIDE_COLUMNS = 80;
-/** From this many lines on the account is shown with all of its lines. */
+/** Minimum lines for the complete account. */
 const TALL_LINES = 18;
 
 const GAP = 2;
@@ -62,7 +62,7 @@ export function StoredOverview({ model, height }: ViewProps): ReactNode {
   );
 }
 
-/** The room of the charts of a long range, if the journal has one; undefined without them. */
+/** Returns the room for charts of a long range; undefined without data in the journal. */
 function pastRoom(model: Model, height: number): Room | undefined {
   if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return undefined;
   return { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };
@@ -77,7 +77,7 @@ function PastCharts({ model, room }: { readonly model: Model; readonly room: Roo
   );
 }
 
-/** How to start a gateway; nothing while it is not known whether one runs. */
+/** The hint to start a gateway; empty until the connection attempt has ended. */
 export function startHint({ isConnecting }: Model): Line {
   if (isConnecting) return [];
   return [span(`${program()} serve`, { bold: true }), dim(' starts a gateway; this screen then follows it.')];
@@ -100,7 +100,7 @@ interface ListedProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly width: number;
-  /** At most as many lines. */
+  /** Maximum lines. */
   readonly height: number;
 }
 

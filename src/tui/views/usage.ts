@@ -20,19 +20,22 @@ import { hasPane } from '../select.ts';
 import { stretched } from '../series.ts';
 import { costPlot } from './plot.ts';
 
-/** From so many columns on all groups fit on the line, and all ranges as well. */
+/** Minimum columns for all groupings in one line, and for all ranges as well. */
 const GROUPS_COLUMNS = 91;
 const RANGES_COLUMNS = 118;
-/** With fewer, the sum of a week earlier has no room beside those of requests and tokens. */
+/** Minimum columns for the sum of the week before, next to the sums of requests and tokens. */
 const TOTALS_COLUMNS = 80;
-/** From so much more than a week earlier on a change is yellow, and red; beyond the last it is not written out. */
+/**
+ * Increases over the week before, in percent, that are yellow and red; the last bound is the largest written-out
+ * figure.
+ */
 const MORE_PERCENT = 20;
 const TWICE_PERCENT = 100;
 const MOST_PERCENT = 999;
-/** Columns for a share, and beside a course, which says more. */
+/** Columns for a share, and with a curve of the cost, which takes precedence. */
 const SHARE = 17;
 const SHARE_BESIDE = 13;
-/** Columns for the course of a cost, and what it is headed by. */
+/** Columns for the curve of the cost, and its heading. */
 const COURSE = 12;
 const COURSES: Readonly<Record<Range, string>> = {
   today: 'TODAY (UTC)',
@@ -43,7 +46,7 @@ const COURSES: Readonly<Record<Range, string>> = {
   all: 'LAST 30 D',
 };
 
-/** Of a time, `09:00` and `11-23`. Days are those of UTC. */
+/** Parts of a timestamp: `09:00` and `11-23`. Days are in UTC. */
 const HOUR = [11, 16] as const;
 const DAY = [5, 10] as const;
 
@@ -62,7 +65,7 @@ export function UsageView({ model, height }: ViewProps): ReactNode {
   });
 }
 
-/** From so many rows of the screen on there is room for a plot beneath the table. */
+/** Minimum rows of the screen for a plot below the table. */
 const PLOT_ROWS = 30;
 const MOST_PLOT = 16;
 
@@ -70,12 +73,12 @@ function hasPlot(model: Model): boolean {
   return plotQuery(model) !== undefined && (hasPane(model) || model.rows >= PLOT_ROWS);
 }
 
-/** Beneath the table it takes at most two fifths of the screen. */
+/** Returns the height of the plot: at most two fifths of the screen. */
 function plotHeight(model: Model, room: number): number {
   return Math.min(MOST_PLOT, hasPane(model) ? room : Math.floor(model.rows * 0.4));
 }
 
-/** The group and the range, among the others if there is room for them. */
+/** The grouping and the range, with the alternatives if they fit. */
 function choicesOf({ usage: { by, range, of }, columns, trail }: Model) {
   const isAll = (least: number) => columns >= least && trail.length === 0;
   const groups = { all: USAGE_CHOICES, chosen: by, isAll: isAll(GROUPS_COLUMNS), on: 'usage_group' } as const;
@@ -93,7 +96,7 @@ function choicesOf({ usage: { by, range, of }, columns, trail }: Model) {
   return { node, width };
 }
 
-/** The figures are read again while the view is open, but the database may be away. */
+/** The time of the last read. The figures refresh while the view is open, but the database may be unreachable. */
 function asOfLine({ readAtMs }: Model['usage']): string {
   return readAtMs === undefined ? '' : `as of ${localTime(readAtMs).slice(-8)}${zoneLabel(readAtMs)}`;
 }
@@ -102,7 +105,7 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   const top = rows.reduce((most, { costNanos }) => (costNanos > most ? costNanos : most), 0n);
   const decimals = top < NANOS_PER_USD ? 6 : 2;
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
-  // If nothing costs anything, bars of requests say more than empty ones.
+  // If all costs are 0, the bars show requests.
   const shareOf = (row: UsageRow) => (top > 0n ? Number(row.costNanos) / Number(top) : row.requests / most);
   const course = courseColumns(state, rows);
   return [
@@ -118,7 +121,7 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       head: top > 0n ? 'SHARE' : 'SHARE OF REQUESTS',
       width: course.length > 0 ? SHARE_BESIDE : SHARE,
       grows: true,
-      // The course of the cost says more than its share.
+      // The curve of the cost takes precedence over the share.
       rank: course.length > 0 ? 5 : 1,
       cell: (row, width) => [span(blocks(shareOf(row), width), { tone: 'accent' })],
     },
@@ -128,7 +131,7 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
       field: 'requests',
       width: 8,
       align: 'right',
-      // The change says more than the number.
+      // The change takes precedence over the number.
       ...(isCompared(rows) && { rank: 4 }),
       cell: ({ requests }) => short(requests),
     },
@@ -168,12 +171,12 @@ function columnsOf({ usage: state }: Model, rows: readonly ComparedUsage[]): Lis
   ];
 }
 
-/** Whether they have what they cost a week earlier. */
+/** Whether the rows include the cost of the week before. */
 function isCompared(rows: readonly ComparedUsage[]): boolean {
   return rows.some(({ beforeNanos }) => beforeNanos !== undefined);
 }
 
-/** What it has cost by hour or day, against the most of its own, and since when it costs much. */
+/** The cost by hour or day, scaled to the row's own maximum, and the time of high cost. */
 function courseColumns({ range }: Model['usage'], rows: readonly ComparedUsage[]): ListColumn<ComparedUsage>[] {
   const samples = rows.find(({ costs }) => costs !== undefined)?.costs?.length;
   if (samples === undefined) return [];
@@ -193,7 +196,7 @@ function courseColumns({ range }: Model['usage'], rows: readonly ComparedUsage[]
   ];
 }
 
-/** The same span of time a week earlier. */
+/** The same time span in the week before. */
 function comparison(decimals: 2 | 6): ListColumn<ComparedUsage>[] {
   return [
     {
