@@ -51,7 +51,7 @@ export class Chores {
     if (this.#engine.hasRefusals) await this.#context.tryTo((lockWaitMs) => this.#engine.writeRefusals(lockWaitMs));
   }
 
-  /** Stops the timers. */
+  /** Stops the timers for good. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#refusalsTimer);

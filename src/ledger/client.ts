@@ -87,7 +87,7 @@ export function startLedger(options: LedgerOptions, events: LedgerEvents): Promi
   return prepareLedger(options, events, { place: 'thread', isAhead: false }).open();
 }
 
-/** Prepares a ledger. `isAhead`: preload as much as possible, so that opening the state takes little time. */
+/** Prepares a ledger. `isAhead`: loads as much as possible in advance, so that opening the state takes little time. */
 export function prepareLedger(
   options: LedgerOptions,
   events: LedgerEvents,

@@ -132,9 +132,9 @@ export class Responder {
 
   #answerFlushed(waiting: readonly DecidedCommand[]): void {
     this.#replyAll(waiting);
-    const told = new Set(waiting.map(({ port }) => port));
+    const notified = new Set(waiting.map(({ port }) => port));
     for (const [port, commit] of this.#flushWaits) {
-      if (!told.has(port)) this.#tellFlushed(port);
+      if (!notified.has(port)) this.#tellFlushed(port);
       if (commit <= this.#flushed) this.#flushWaits.delete(port);
     }
   }

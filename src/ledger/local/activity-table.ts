@@ -21,7 +21,7 @@ export class ActivityTable {
   readonly #byId = new Map<string, Activity>();
   #sweeping = this.#byId.entries();
   /** Number of new levels since the last sweep. */
-  #come = 0;
+  #added = 0;
   /** The key of each token count in flight. */
   readonly #counts = new Map<string, string>();
 
@@ -30,7 +30,7 @@ export class ActivityTable {
     if (activity === undefined) {
       activity = new Activity();
       this.#byId.set(id, activity);
-      this.#come++;
+      this.#added++;
     }
     return activity;
   }
@@ -51,8 +51,8 @@ export class ActivityTable {
    * while a change may be rolled back.
    */
   sweep(nowMs: number): void {
-    const most = SWEPT_AT_ONCE + SWEPT_FOR_EACH * this.#come;
-    this.#come = 0;
+    const most = SWEPT_AT_ONCE + SWEPT_FOR_EACH * this.#added;
+    this.#added = 0;
     for (let looked = 0; looked < most; looked++) {
       const next = this.#sweeping.next();
       if (next.done === true) {

@@ -50,7 +50,7 @@ export interface Beginning extends Windows {
 export function beginningOf(rebuilt: Rebuilt, facts: Facts): Beginning {
   const [first] = rebuilt.tail;
   const before = new BeforeTail(rebuilt, facts);
-  for (const [entry, stored] of rebuilt.tail.toReversed()) before.takeBack(entry, stored as FactsRow[] | null);
+  for (const [entry, stored] of rebuilt.tail.toReversed()) before.undo(entry, stored as FactsRow[] | null);
   let windows: Windows = before.windows;
   const unwritten = new Map<number, Decided & { readonly atUs: bigint }>();
   for (const entry of rebuilt.unwritten) {
@@ -90,8 +90,8 @@ class BeforeTail {
     return { holds, recent: this.#recent, listings: this.#listings };
   }
 
-  takeBack([seq, atUs, nodeId, commands]: EntryRow, stored: FactsRow[] | null): void {
-    if (nodeId === 0) this.#takeBackChange(commands as Change, atUs, stored);
+  undo([seq, atUs, nodeId, commands]: EntryRow, stored: FactsRow[] | null): void {
+    if (nodeId === 0) this.#undoChange(commands as Change, atUs, stored);
     const asked = nodeId === 0 || commands === null ? NOTHING_ASKED : soundlyDecoded(commands);
     // A malformed entry is not undone: replaying it changes no state, so requests that the database ended with it must
     // stay ended.
@@ -108,7 +108,7 @@ class BeforeTail {
     }
   }
 
-  #takeBackChange({ added, before, late }: Change, atUs: number, stored: FactsRow[] | null): void {
+  #undoChange({ added, before, late }: Change, atUs: number, stored: FactsRow[] | null): void {
     if (before !== undefined) this.rules = before;
     if (stored !== null) this.#facts.take(stored);
     if (added !== undefined) this.#facts.credit(-BigInt(added));

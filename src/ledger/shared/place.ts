@@ -35,8 +35,9 @@ export interface Placed {
   readonly keyIds: readonly string[];
   /** Whether a decision depends on the clock. */
   readonly decides: boolean;
-  /** Whether the log entry is empty; trivial if the batch needs no facts either. */
+  /** Whether the log entry is empty. */
   readonly isEmpty: boolean;
+  /** Whether the batch needs neither a log entry nor facts. */
   readonly isTrivial: boolean;
 }
 

@@ -53,7 +53,7 @@ const ABANDONED_US = 1_000_000n;
  * If the flush was sent with a batch this long ago, a new one has to confirm that the other gateways have not declared
  * this one dead since.
  */
-const FLUSH_TELLS_MS = 2_000;
+const FLUSH_CONFIRMS_MS = 2_000;
 /**
  * The facts of keys due to become idle within this time are requested again: the entry may get a later timestamp than
  * expected.
@@ -166,7 +166,7 @@ export class SharedEngine implements Engine {
 
   recover(): Promise<LedgerSummary> {
     return this.#turns.run(async () => {
-      await this.#following();
+      await this.#currentReplica();
       return this.#store.summary();
     });
   }
@@ -219,8 +219,8 @@ export class SharedEngine implements Engine {
     const { seq, sentMs } = this.#awaited;
     try {
       await this.#store.flush();
-      if (this.#clock.monotonicMs() - sentMs > FLUSH_TELLS_MS) await this.#store.flushAnew();
-      this.#sawFlushed(seq);
+      if (this.#clock.monotonicMs() - sentMs > FLUSH_CONFIRMS_MS) await this.#store.flushAnew();
+      this.#markFlushed(seq);
       for (const id of settled) this.#open.delete(id);
     } catch (error) {
       this.#settled.unshift(...settled);
@@ -287,7 +287,7 @@ export class SharedEngine implements Engine {
   /** Writes the pending decisions of this gateway. */
   write(): Promise<void> {
     return this.#turns.run(async () => {
-      const replica = await this.#following();
+      const replica = await this.#currentReplica();
       if (this.#hasUnwritten(replica)) await this.#ask(NOTHING_ADDED);
     });
   }
@@ -302,7 +302,7 @@ export class SharedEngine implements Engine {
         if (this.#isClosed) return;
         if (performance.now() - this.#appendedAtMs > this.#writeMs) await this.#ask(NOTHING_ADDED);
         await this.#chargeReopened();
-        const replica = await this.#following();
+        const replica = await this.#currentReplica();
         const { nodeId: own, log } = this.#store;
         for (const { seq, nodeId } of replica.takeNonsense()) {
           this.#events.onNonsense(seq, nodeId);
@@ -339,7 +339,7 @@ export class SharedEngine implements Engine {
   }
 
   /** Returns the replica. Rebuilds it from the database if it was discarded. */
-  async #following(): Promise<Replica> {
+  async #currentReplica(): Promise<Replica> {
     if (this.#replica === undefined) {
       const replica = await rebuild(this.#store.log);
       this.#store.seen = replica.place.seq;
@@ -349,7 +349,7 @@ export class SharedEngine implements Engine {
       // Open requests of this gateway that it does not know. Clients got no admission for them, unless the database has
       // lost their settlements.
       const isLost = (id: string) => this.#lost !== undefined && !this.#givenBack.has(id);
-      if (this.#lost !== undefined) await this.#tellOfLoss(this.#lost, replica, strays.filter(isLost).length);
+      if (this.#lost !== undefined) await this.#recordLoss(this.#lost, replica, strays.filter(isLost).length);
       for (const id of strays) (isLost(id) ? this.#reopened : this.#doubtful).add(id);
       this.#lost = undefined;
       this.#replica = replica;
@@ -358,7 +358,7 @@ export class SharedEngine implements Engine {
   }
 
   /** Entries reach the disk in log order, so all earlier ones are flushed, too. */
-  #sawFlushed(seq: bigint): void {
+  #markFlushed(seq: bigint): void {
     if (seq > this.#flushedSeq) this.#flushedSeq = seq;
   }
 
@@ -366,7 +366,7 @@ export class SharedEngine implements Engine {
    * Records the loss in the database first: if this gateway is killed afterwards, it may have been the only one to
    * know.
    */
-  async #tellOfLoss(lost: Place, replica: Replica, heldRequests: number): Promise<void> {
+  async #recordLoss(lost: Place, replica: Replica, heldRequests: number): Promise<void> {
     const late = [...this.#open].filter(([requestId]) => replica.leaseOf(requestId) === undefined);
     const loss = {
       ...lost,
@@ -437,7 +437,7 @@ export class SharedEngine implements Engine {
     answers: Answer[],
     missing: ReadonlySet<string>,
   ): Promise<number[]> {
-    let replica = await this.#following();
+    let replica = await this.#currentReplica();
     const placed = place(commands, indices, {
       keyOf: (command) => this.#keys.of(command),
       countsOf: (keyId) => [...this.#counts.values()].filter((each) => each === keyId).length,
@@ -473,14 +473,14 @@ export class SharedEngine implements Engine {
     const decided = this.#follow(replica, () =>
       replica.decide(appended.seq, appended.atUs as bigint, nodeId, entry, facts),
     );
-    const again = this.#give(commands, placed, decided, answers, appended.atUs as bigint);
+    const again = this.#answerEntry(commands, placed, decided, answers, appended.atUs as bigint);
     const late = [...placed.late, ...placed.ends.filter((index) => answers[index] === undefined)];
     await this.#settleLate(commands, late, answers);
     return [...again, ...this.#finish(commands, placed, answers, replica)];
   }
 
   /** Answers the commands of the entry. Returns the indices of commands left undecided because facts were missing. */
-  #give(
+  #answerEntry(
     commands: readonly Command[],
     placed: Placed,
     decided: EntryAnswers,
@@ -493,7 +493,7 @@ export class SharedEngine implements Engine {
       answers[index] = decided.ends[position];
       const { settlement } = commands[index] as Extract<Command, { kind: 'settle' }>;
       tokens += settlement.usage.promptTokens + settlement.usage.completionTokens;
-      if (answers[index] !== undefined) this.#ended(settlement.requestId);
+      if (answers[index] !== undefined) this.#markEnded(settlement.requestId);
     }
     for (const [position, index] of placed.growths.entries()) {
       answers[index] = decided.growths[position] ?? TAKEN_FOR_DEAD;
@@ -502,7 +502,7 @@ export class SharedEngine implements Engine {
       const answer = decided.questions[position];
       if (answer === 'void') again.push(index);
       else {
-        answers[index] = this.#admitted(commands[index] as Command, answer, atUs);
+        answers[index] = this.#trackAdmission(commands[index] as Command, answer, atUs);
         if (isAdmitted(commands[index] as Command, answer)) admissions++;
       }
     }
@@ -511,7 +511,7 @@ export class SharedEngine implements Engine {
   }
 
   /** Tracks the admitted request or token count as open at this gateway. */
-  #admitted(command: Command, answer: Answer, atUs: bigint): Answer {
+  #trackAdmission(command: Command, answer: Answer, atUs: bigint): Answer {
     const replica = this.#replica as Replica;
     if (isCountBegun(command, answer)) this.#counts.set(command.countId, this.#keys.of(command) as string);
     if (command.kind !== 'admit' || !isAdmitted(command, answer)) return answer;
@@ -526,7 +526,7 @@ export class SharedEngine implements Engine {
     return { ...(answer as Admission), fallbacks: allowed } as Answer;
   }
 
-  #ended(requestId: string): void {
+  #markEnded(requestId: string): void {
     if (this.needsFlush) this.#settled.push(requestId);
     else this.#open.delete(requestId);
   }
@@ -555,7 +555,7 @@ export class SharedEngine implements Engine {
         if (error.code !== NONSENSE) throw error;
         this.#events.onUncharged(settlement.requestId);
       });
-      this.#ended(settlement.requestId);
+      this.#markEnded(settlement.requestId);
       answers[index] = (this.#replica as Replica).figuresOf(open.keyId, this.#settings);
     }
   }
@@ -581,7 +581,7 @@ export class SharedEngine implements Engine {
    * entries, or has trimmed entries before this gateway read them; the replica is discarded.
    */
   async #append(addition: Addition): Promise<Appended | 'late' | 'anew'> {
-    const replica = await this.#following();
+    const replica = await this.#currentReplica();
     const { decides } = addition;
     const sentMs = this.#clock.monotonicMs();
     if (decides && this.#clockGuard.isClosed(sentMs)) throw new ClockStepError();
@@ -631,7 +631,7 @@ export class SharedEngine implements Engine {
       for (const entry of appended.entries) {
         replica.follow(entry);
         // Changes by the database, such as an operator's edit, become visible only once they are on disk.
-        if (entry[2] === 0) this.#sawFlushed(BigInt(entry[0]));
+        if (entry[2] === 0) this.#markFlushed(BigInt(entry[0]));
       }
       if (appended.atUs === undefined) return;
       if (appended.seq > replica.place.seq) replica.isRecorded(seenSeq);
@@ -659,7 +659,7 @@ export class SharedEngine implements Engine {
   /** Charges requests as held whose settlement the database has lost: the host has done the work regardless. */
   async #chargeReopened(): Promise<void> {
     while (this.#reopened.size > 0) {
-      const replica = await this.#following();
+      const replica = await this.#currentReplica();
       const ids = [...this.#reopened].slice(0, MAX_BATCH);
       const holds = ids.filter((id) => replica.leaseOf(id) !== undefined).map((id) => replica.holdOf(id));
       for (const hold of holds) this.#open.set(hold.requestId, hold);
