@@ -91,7 +91,7 @@ async function countAtHost(
   { model, request }: Target,
   headers: DialectHeaders,
 ): Promise<Termination | undefined> {
-  const attempt = dispatcher.parts.providers.get(model.provider)?.wellFor(model.upstream)?.attemptAside({
+  const attempt = dispatcher.parts.providers.get(model.provider)?.healthyFor(model.upstream)?.attemptUntracked({
     request,
     model: model.upstream,
     capTokens: undefined,

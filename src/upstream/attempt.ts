@@ -4,13 +4,13 @@ import { PatientTimer } from '../core/patient-timer.ts';
 
 type Unconnected = 'not_connected' | 'no_socket' | 'not_loaded';
 
-/** What an attempt can fail with. One that was not connected has not had its upstream begin to work. */
+/** The failures of an attempt. If the kind is one of `Unconnected`, the upstream did no work. */
 export type FailureKind =
   | Extract<FailureReason, Unconnected | 'first_byte_timeout' | 'idle_timeout' | 'broken' | 'stopped'>
   /** The gateway aborted it: the client hung up, or the process is shutting down. */
   | 'aborted';
 
-/** Why an attempt has no complete response. The message is for the log, and may name addresses. */
+/** The reason why an attempt has no complete response. The message is for the log, and may contain addresses. */
 export class UpstreamFailure extends Error {
   override name = 'UpstreamFailure';
   readonly kind: FailureKind;
@@ -31,11 +31,11 @@ export interface ResponseHead {
   readonly isEncoded: boolean;
   /** The unparsed header. */
   readonly retryAfter: string | undefined;
-  /** Set where a header reports the service tier, and the body does not. `served`: undefined for the requested tier. */
+  /** Set if a header reports the service tier and the body does not. `served`: undefined for the requested tier. */
   readonly tier?: { readonly served: string | undefined };
 }
 
-/** How a response begins: with its head, or not at all, and why. */
+/** The start of a response: its head, or the failure. */
 export type Opening = ResponseHead | UpstreamFailure;
 
 /** The connection that feeds an attempt. */
@@ -45,21 +45,18 @@ export interface Source {
   abort(): void;
 }
 
-/**
- * Buffered bytes above which the source is paused: less than one read, so that a slow reader
- * buffers one.
- */
+/** The source is paused above this number of buffered bytes. It is less than one read, so a slow reader buffers one read. */
 const HIGH_WATER_BYTES = 32 * 1024;
 
 /**
- * What is taken in at most of a response that is stopped while nobody reads it, and for how long: what a system keeps of
- * such a connection (Linux up to 6 MB), and what it takes to read that.
+ * Limits on draining a stopped response without a reader. The size covers the receive buffer of a connection (up to 6 MB on
+ * Linux), the time covers reading it.
  */
 const MAX_STOPPED_BYTES = 8 * 1024 * 1024;
 const MAX_STOPPED_MS = 250;
-/** The first turn of the event loop may have read what it reads. */
+/** The first turn may pass before the resumed connection is read. */
 const FIRST_TURNS = 2;
-/** A turn that brings less than about one read has brought all that had been waiting. */
+/** A turn that delivers less than about one read has emptied the connection. */
 const ONE_READ_BYTES = 60 * 1024;
 
 const NOW = Promise.resolve();
@@ -68,11 +65,9 @@ const NOW = Promise.resolve();
 export class Attempt {
   /** True once the upstream may have begun to work. */
   sent = false;
-  /** Credentials that only its request carries. No client may read them. */
+  /** Credentials of this request alone. They must never reach a client. */
   credentials: readonly string[] = [];
-  /**
-   * From the start of the attempt to the first byte of the response body, in whole milliseconds.
-   */
+  /** From the start of the attempt to the first byte of the response body, in whole milliseconds. */
   firstByteMs: number | undefined;
   readonly #startedAtMs = performance.now();
   #opening: Opening | undefined;
@@ -83,9 +78,9 @@ export class Attempt {
   #failure: UpstreamFailure | undefined;
   #source: Source | undefined;
   #paused = false;
-  /** More may wait in the connection than was read of it: the source was paused, and has not brought all that since. */
+  /** The source was paused, and unread bytes may still wait in the connection. */
   #isBehind = false;
-  /** How many bytes have arrived since it was last resumed. */
+  /** Bytes received since the source was last resumed. */
   #resumedBytes = 0;
   #isStopped = false;
   #onSent: () => void = () => {};
@@ -97,12 +92,12 @@ export class Attempt {
     return this.#failure?.kind === 'aborted' || this.#failure?.kind === 'stopped';
   }
 
-  /** True if how the attempt ended says nothing about the upstream. */
+  /** True if the end of the attempt is no evidence about the upstream's health. */
   get isInconclusive(): boolean {
     return this.wasAborted || this.#failure?.kind === 'no_socket' || this.#failure?.kind === 'not_loaded';
   }
 
-  /** Resolves once the response begins, or is known not to. Never rejects. */
+  /** Resolves when the response begins or the attempt fails. Never rejects. */
   get opened(): Promise<Opening> {
     return this.#opened.promise;
   }
@@ -114,10 +109,7 @@ export class Attempt {
     return opening;
   }
 
-  /**
-   * The next bytes, or undefined at the end. Rejects with an UpstreamFailure. Only one reader at a
-   * time.
-   */
+  /** The next bytes, or undefined at the end. Rejects with an UpstreamFailure. Supports only one reader at a time. */
   async next(): Promise<Buffer | undefined> {
     while (!this.#hasChunk()) {
       if (this.#ended) return undefined;
@@ -132,9 +124,9 @@ export class Attempt {
 
   /**
    * Passes the bytes on as they arrive until `take` returns a result; undefined at the end of the response. A promise from
-   * `take` delays the next call, and the source is paused meanwhile. Bytes of one read of the connection are passed on
-   * together. Rejects with an UpstreamFailure, or with an error that `take` throws. A read costs one microtask: `next` in a
-   * loop costs a chain of promises, which takes as long as the parsing of a short event.
+   * `take` pauses the source and delays the next call. Bytes of one read of the connection are passed on together. Rejects
+   * with an UpstreamFailure, or with an error that `take` throws. A read costs one microtask: `next` in a loop costs a chain
+   * of promises, which takes as long as parsing a short event.
    */
   each<T>(take: (chunk: Buffer) => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
@@ -161,7 +153,7 @@ export class Attempt {
     });
   }
 
-  /** Whether bytes are there to take. Throws the failure if there are none and none will come. */
+  /** Whether bytes are buffered. Throws the failure if the buffer is empty and no more bytes will arrive. */
   #hasChunk(): boolean {
     if (this.#chunks.length > 0) return true;
     if (this.#failure !== undefined) throw this.#failure;
@@ -169,7 +161,7 @@ export class Attempt {
     return false;
   }
 
-  /** The whole body, if all of it has arrived. Otherwise undefined, and nothing is taken. */
+  /** The whole body, if all of it has arrived. Otherwise undefined, and the buffer stays unchanged. */
   whole(): Buffer | undefined {
     return this.#ended && this.#failure === undefined ? this.#take() : undefined;
   }
@@ -182,19 +174,19 @@ export class Attempt {
     return chunk;
   }
 
-  /** Puts bytes back, to be read again. No read may be pending. */
+  /** Puts bytes back for another read. No read may be pending. */
   unread(chunks: readonly Buffer[]): void {
     this.#chunks.unshift(...chunks);
   }
 
-  /** Aborts the attempt and closes its connection, which tells the upstream to stop. */
+  /** Aborts the attempt and closes its connection, which stops the upstream. */
   abort(kind: 'aborted' | 'stopped' = 'aborted'): void {
     this.fail(new UpstreamFailure(kind, kind === 'aborted' ? 'aborted by the gateway' : 'stopped by the operator'));
   }
 
   /**
-   * Takes in what has already arrived, without waiting for more, and aborts: the upstream bills what it has written.
-   * Where the reader keeps up, nothing is left to take in.
+   * Drains bytes that have already arrived, without waiting for more, and aborts: the upstream bills all bytes that it has
+   * written. If the reader keeps up, the connection is already empty.
    */
   async stop(kind: 'aborted' | 'stopped' = 'aborted'): Promise<void> {
     if (this.#isStopped) return;
@@ -211,22 +203,19 @@ export class Attempt {
     this.abort(kind);
   }
 
-  /**
-   * Reads and discards the rest of the response, for a limited time, so that the connection can be
-   * reused. Never rejects.
-   */
+  /** Reads and discards the rest of the response, for a limited time, so that the connection can be reused. Never rejects. */
   async drain(milliseconds: number): Promise<void> {
     const timer = new PatientTimer(() => this.abort(), milliseconds);
     try {
       while ((await this.next()) !== undefined) {}
     } catch {
-      // Then the connection is closed.
+      // The connection is closed in this case.
     } finally {
       timer.clear();
     }
   }
 
-  /** For the source: the request is being sent, so the upstream may begin to work. */
+  /** Called by the source when the request is sent, so the upstream may start work. */
   begin(source: Source): void {
     this.#source = source;
     if (this.#failure !== undefined) return source.abort();
@@ -234,7 +223,7 @@ export class Attempt {
     this.#onSent();
   }
 
-  /** Calls back once the upstream may have begun to work. */
+  /** Calls back once the upstream may have started work. */
   onSent(callback: () => void): void {
     if (this.sent) callback();
     else this.#onSent = callback;
@@ -246,12 +235,12 @@ export class Attempt {
     else callback(this.#opening);
   }
 
-  /** For the source: the response headers have arrived. */
+  /** Called by the source when the response headers have arrived. */
   receiveHead(head: ResponseHead): void {
     this.#open(head);
   }
 
-  /** Only the first counts. */
+  /** Only the first call counts. */
   #open(opening: Opening): void {
     if (this.#opening !== undefined) return;
     this.#opening = opening;
@@ -259,7 +248,7 @@ export class Attempt {
     this.#opened.resolve(opening);
   }
 
-  /** For the source: a part of the response body has arrived. */
+  /** Called by the source when a part of the response body has arrived. */
   push(chunk: Buffer): void {
     if (this.#failure !== undefined) return;
     this.firstByteMs ??= Math.round(performance.now() - this.#startedAtMs);
@@ -274,13 +263,13 @@ export class Attempt {
     this.#notify();
   }
 
-  /** For the source: the response is complete. */
+  /** Called by the source when the response is complete. */
   end(): void {
     this.#ended = true;
     this.#notify();
   }
 
-  /** Ends the attempt. Only the first failure counts; bytes that have arrived can still be read. */
+  /** Ends the attempt. Only the first failure counts; buffered bytes can still be read. */
   fail(failure: UpstreamFailure): void {
     if (this.#failure !== undefined || this.#ended) return;
     this.#failure = failure;

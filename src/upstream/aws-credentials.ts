@@ -1,6 +1,6 @@
 /**
- * Credentials for Amazon's hosts, as Amazon's own packages find them: in the environment, in files, at the endpoints of
- * containers and machines, and by roles.
+ * Finds AWS credentials with Amazon's own packages: in the environment, in files, at the endpoints of containers and
+ * machines, and by roles.
  */
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import type { HttpProxy } from '../core/proxy.ts';
@@ -18,7 +18,7 @@ const BOUNDS: RequestBounds = { milliseconds: 10_000, maxBytes: 256 * 1024 };
 
 export interface CredentialOptions {
   readonly region: string;
-  /** For requests to Amazon's services. Endpoints of this machine are asked directly. */
+  /** For requests to AWS services. Endpoints of this machine are connected to directly. */
   readonly proxy: HttpProxy | undefined;
   readonly notice: Notice;
   readonly bounds?: RequestBounds;

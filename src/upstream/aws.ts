@@ -1,6 +1,6 @@
 /**
- * What Amazon's own packages do for its hosts: credentials, signatures, and frames. To be imported when the first request
- * needs it, since they are large.
+ * Wraps Amazon's own packages: credentials, signatures, and frames. They are large, so this module must be imported only when
+ * a request needs it.
  */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { EventStreamCodec } from '@smithy/eventstream-codec';
@@ -16,10 +16,10 @@ interface Signable {
   readonly body: string;
 }
 
-/** Returns the headers that prove who sends a request. Rejects where there are no credentials. */
+/** Returns the authentication headers of a request. Rejects without credentials. */
 export type Sign = (request: Signable) => Promise<Record<string, string>>;
 
-/** `service`: as Amazon names it in signatures. */
+/** `service`: its name in signatures. */
 export function signerOf(service: string, options: CredentialOptions): Sign {
   const { region } = options;
   const kept = awsCredentials(options);
@@ -45,7 +45,7 @@ const codec = new EventStreamCodec(
 
 export const decodeFrame: DecodeFrame = (frame) => codec.decode(frame);
 
-/** Node's own hash in the form that the packages take. */
+/** Node's hash with the interface that the packages require. */
 class Sha256 {
   readonly #secret: Parameters<typeof createHmac>[1] | undefined;
   #hash: Hash | Hmac;

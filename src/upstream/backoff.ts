@@ -1,27 +1,26 @@
 /**
- * The backoff that an upstream asked for with `Retry-After`, for itself or for one model. Pure: a
- * backoff and an event make the next backoff.
+ * The backoff that an upstream requested with `Retry-After`, for itself or for one model. Pure: a backoff and an event give
+ * the next backoff.
  */
 
 /**
- * While an upstream backs off, one request in this time goes to it all the same, in milliseconds.
- * One client may have caused the backoff, and it may be over long before the time that was asked
- * for, which can be an hour.
+ * Interval of probes during a backoff, in milliseconds. The backoff may have been caused by one client, and may end long
+ * before the requested time, which can be an hour.
  */
 export const PROBE_INTERVAL_MS = 5_000;
 
 /** Times are milliseconds of a monotonic clock. */
 export interface Backoff {
   readonly untilMs: number;
-  /** When the upstream last asked for it. */
+  /** The time of the last Retry-After. */
   readonly askedAtMs: number;
-  /** When a request may probe it. */
+  /** The earliest time of the next probe. */
   readonly nextProbeMs: number;
 }
 
 export const NO_BACKOFF: Backoff = { untilMs: 0, askedAtMs: 0, nextProbeMs: 0 };
 
-/** The upstream asks for a backoff of `durationMs`. It never shortens a previous one. */
+/** Records a Retry-After of `durationMs`. It never shortens a previous backoff. */
 export function onRetryAfter(backoff: Backoff, durationMs: number, nowMs: number): Backoff {
   return {
     untilMs: Math.max(backoff.untilMs, nowMs + durationMs),
@@ -30,15 +29,12 @@ export function onRetryAfter(backoff: Backoff, durationMs: number, nowMs: number
   };
 }
 
-/** A request is about to be sent, as a probe or as the last resort. */
+/** Records that a request is sent, as a probe or as the last resort. */
 export function onRequestSent(backoff: Backoff, nowMs: number): Backoff {
   return isOver(backoff, nowMs) ? backoff : { ...backoff, nextProbeMs: nowMs + PROBE_INTERVAL_MS };
 }
 
-/**
- * A request has succeeded. That ends the backoff, unless the request was sent before the upstream
- * asked for it.
- */
+/** Records a success. It ends the backoff, unless its request was sent before the last Retry-After. */
 export function onSuccess(backoff: Backoff, sentAtMs: number): Backoff {
   return sentAtMs > backoff.askedAtMs ? NO_BACKOFF : backoff;
 }
@@ -47,7 +43,7 @@ export function isOver({ untilMs }: Backoff, nowMs: number): boolean {
   return untilMs <= nowMs;
 }
 
-/** When the next request may be sent: at its end, or as a probe before. */
+/** The earliest time of the next request: the end of the backoff, or a probe. */
 export function nextRequestMs({ untilMs, nextProbeMs }: Backoff): number {
   return Math.min(untilMs, nextProbeMs);
 }

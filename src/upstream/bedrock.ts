@@ -1,4 +1,4 @@
-/** An upstream at Amazon Bedrock: requests are signed, and streams come in frames. */
+/** An upstream at Amazon Bedrock: requests are signed, and streams consist of frames. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { COUNT_TOKENS } from '../dialects/messages/messages-count-tokens.ts';
 import { bedrockRequest } from '../providers/bedrock.ts';
@@ -16,10 +16,10 @@ interface BedrockHost extends Host {
   readonly region: string;
 }
 
-/** What a request needs before it can go out. */
+/** The modules that a request needs. */
 interface Ready {
   readonly decode: DecodeFrame;
-  /** Undefined where a key of Bedrock's own says who asks. */
+  /** Undefined if the config has a Bedrock API key. */
   readonly sign: Sign | undefined;
 }
 
@@ -48,7 +48,7 @@ export class BedrockUpstream implements Upstream {
   }
 
   attempt(call: UpstreamCall): Attempt {
-    // The gateway counts for it.
+    // The gateway counts instead.
     if (call.request.dialect === COUNT_TOKENS) return this.ask();
     const attempt = new Attempt();
     const request = bedrockRequest(this.#endpoint, call);
@@ -58,7 +58,7 @@ export class BedrockUpstream implements Upstream {
     return attempt;
   }
 
-  /** It keeps nothing. */
+  /** The host stores no responses. */
   ask(): Attempt {
     return answerNotFound(new Attempt());
   }
@@ -81,7 +81,10 @@ export class BedrockUpstream implements Upstream {
   }
 }
 
-/** The credentials in the headers of a signed request: the key id and the session of all requests, and the signature of this one. */
+/**
+ * The credentials in the headers of a signed request: key id and session token, shared by all requests, and the signature of
+ * this one.
+ */
 function credentialsIn({ authorization = '', 'x-amz-security-token': session }: Readonly<Record<string, string>> = {}) {
   const keyId = /Credential=([^/]+)/.exec(authorization)?.[1];
   const signature = /Signature=(\w+)/.exec(authorization)?.[1];

@@ -8,7 +8,7 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface RequestBounds {
-  /** Of all requests of the work together. */
+  /** For all requests of the work together. */
   readonly milliseconds: number;
   /** The maximum length of all responses together, with their headers. */
   readonly maxBytes: number;

@@ -1,7 +1,4 @@
-/**
- * The circuit breaker of one upstream: whether it gets requests. Pure: a state and an event make
- * the next state.
- */
+/** The circuit breaker of one upstream. Pure: a state and an event give the next state. */
 
 /** Failures in a row that open the breaker; the default of Envoy's outlier detection. */
 export const OPENS_AFTER_FAILURES = 5;
@@ -10,27 +7,27 @@ export const OPEN_MS = 5_000;
 export const MAX_OPEN_MS = 60_000;
 
 export interface Breaker {
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** How many times in a row the upstream was unavailable: unreachable, or it sent Retry-After. */
+  /** Consecutive times that the upstream was unavailable: unreachable, or it sent Retry-After. */
   readonly unavailableCount: number;
   /** Undefined while it is closed. Milliseconds of a monotonic clock. */
   readonly openUntilMs: number | undefined;
-  /** The length of its last opening, which may not be over. */
+  /** The length of its last opening, which may still be in progress. */
   readonly openMs: number;
-  /** A request is in flight that decides whether the breaker closes. */
+  /** A request is in flight whose result decides whether the breaker closes. */
   readonly isProbing: boolean;
 }
 
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /**
- * What an attempt says about its upstream.
- * - `success`: a response that counts for the upstream.
- * - `failure`: no response, or one that says the upstream cannot serve requests.
+ * The result of an attempt, as evidence about its upstream.
+ * - `success`: a response that proves the upstream's health.
+ * - `failure`: no response, or one that reports that the upstream cannot serve requests.
  * - `unreachable`: no connection could be made.
- * - `backing_off`: the upstream sent Retry-After. It was unavailable, but that is no failure.
- * - `connected`: there is a connection, over which nothing has arrived yet.
+ * - `backing_off`: the upstream sent Retry-After. It was unavailable, but did not fail.
+ * - `connected`: a connection was made, and no response has arrived yet.
  * - `inconclusive`: the gateway itself aborted the attempt.
  */
 export type Signal = 'success' | 'failure' | 'unreachable' | 'backing_off' | 'connected' | 'inconclusive';
@@ -48,20 +45,18 @@ export function stateOf({ openUntilMs }: Breaker, nowMs: number): BreakerState {
   return nowMs < openUntilMs ? 'open' : 'half_open';
 }
 
-/**
- * Whether the breaker lets a request through. While it is half open, that is one probe at a time.
- */
+/** Whether the breaker lets a request through: while it is half open, one probe at a time. */
 export function allowsRequest(breaker: Breaker, nowMs: number): boolean {
   const state = stateOf(breaker, nowMs);
   return state === 'closed' || (state === 'half_open' && !breaker.isProbing);
 }
 
-/** A request is about to be sent. */
+/** Records that a request is sent. */
 export function onAttempt(breaker: Breaker, nowMs: number): Breaker {
   return stateOf(breaker, nowMs) === 'half_open' ? { ...breaker, isProbing: true } : breaker;
 }
 
-/** An attempt has given a signal. A success closes the breaker, however late it comes. */
+/** Records the signal of an attempt. A success closes the breaker, even if it comes late. */
 export function onSignal(breaker: Breaker, signal: Signal, nowMs: number): Breaker {
   switch (signal) {
     case 'success':
@@ -86,7 +81,7 @@ function onFailure(breaker: Breaker, nowMs: number): Breaker {
       if (failures < OPENS_AFTER_FAILURES) return { ...breaker, failures };
       return { ...breaker, failures, openUntilMs: nowMs + OPEN_MS };
     case 'open':
-      // A request that was in flight when the breaker opened: it adds no information.
+      // The request was in flight when the breaker opened, so it adds no information.
       return { ...breaker, failures };
     case 'half_open': {
       const openMs = Math.min(breaker.openMs * 2, MAX_OPEN_MS);

@@ -1,9 +1,9 @@
 /** Chooses the upstream for a request. Pure. */
 import { allowsRequest, type Breaker } from './breaker.ts';
 
-/** What the choice depends on. */
+/** The state that the choice depends on. */
 export interface Candidate {
-  /** Its share of the requests, relative to the weights of the others. */
+  /** Share of the requests, relative to the weights of the others. */
   readonly weight: number;
   /**
    * The current weight in smooth weighted round robin: each choice adds the weight of every
@@ -12,27 +12,24 @@ export interface Candidate {
   readonly credit: number;
   readonly inFlight: number;
   readonly breaker: Breaker;
-  /** How many times in a row it was unavailable: unreachable, or it sent Retry-After. */
+  /** Consecutive times that it was unavailable: unreachable, or it sent Retry-After. */
   readonly unavailableCount: number;
-  /**
-   * When its backoff ends or lets a probe through. Milliseconds of a monotonic clock; 0 if it is not
-   * backing off.
-   */
+  /** The time when its backoff ends or allows a probe, in milliseconds of a monotonic clock; 0 without a backoff. */
   readonly backoffUntilMs: number;
 }
 
 /**
- * If no upstream is available, requests go to one that is not, since its own error says more than
- * ours. After this many times in a row that it was unavailable, only probes go to it.
+ * If no upstream is available, requests are sent to an unavailable one, because its own error is more specific than the
+ * gateway's. After this many consecutive unavailabilities, it gets only probes.
  */
 export const LAST_RESORT_MAX_UNAVAILABLE = 10;
 
-/** Whether only available upstreams are eligible or, if there are none, others as a last resort. */
+/** Whether only available upstreams are eligible or, if all are unavailable, others as a last resort. */
 export type Among = 'available' | 'last_resort';
 
 /**
- * The indexes of the eligible candidates. An available one has a breaker that lets requests through,
- * and is not backing off or due for a probe.
+ * The indexes of the eligible candidates. An available candidate has a breaker that lets requests through, and is not backing
+ * off or is due for a probe.
  */
 export function eligible(candidates: readonly Candidate[], nowMs: number, among: Among): number[] {
   const available = indexesOf(candidates, ({ breaker, backoffUntilMs }) => {
@@ -54,9 +51,8 @@ export interface Choice {
 }
 
 /**
- * Chooses among the candidates at `indexes` by smooth weighted round robin, as nginx does: over any
- * run of choices each gets its share, and no one gets its share in a burst. Ties go to the
- * candidate with the fewest requests in flight, then to the first.
+ * Chooses among the candidates at `indexes` by smooth weighted round robin, as nginx does: over any run of choices each gets
+ * its share, without bursts. Ties are resolved by the fewest requests in flight, then by the order.
  */
 export function choose(candidates: readonly Candidate[], indexes: readonly number[]): Choice | undefined {
   const credits = candidates.map(({ credit }) => credit);

@@ -1,17 +1,17 @@
 /**
- * Deadlines for the next step of an upstream. A deadline keeps its timer when it is put off, cleared or used for another
+ * Deadlines for the next step of an upstream. A deadline keeps its timer when it is extended, cleared or reused for another
  * request: most requests end before the timer first fires, and starting one for each would cost 1% of a request's CPU.
  *
- * A missed deadline is checked again after one turn of the event loop: a process that stood still, or was busy, runs its
- * timers before it reads its sockets.
+ * A missed deadline is checked again after one turn of the event loop: a process that was suspended or busy runs its timers
+ * before it reads its sockets.
  */
 import type { FailureKind } from './attempt.ts';
 
-/** The next thing that has to happen. */
+/** The next event to expect. */
 export interface Expected {
-  /** The failure if it does not happen in time. */
+  /** The failure if the event does not happen in time. */
   readonly kind: FailureKind;
-  /** What is missing then, for the log. */
+  /** The missing event, for the log. */
   readonly missing: string;
   readonly milliseconds: number;
 }
@@ -24,7 +24,7 @@ export class Deadline {
   #dueAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #look: NodeJS.Immediate | undefined;
-  /** When the timer fires: at the deadline or before it, never after. */
+  /** The time when the timer fires: at the deadline or before it, never after. */
   #firesAtMs = Number.POSITIVE_INFINITY;
 
   constructor(onMissed: (expected: Expected) => void, nowMs = () => performance.now()) {
@@ -50,7 +50,7 @@ export class Deadline {
     this.#expected = undefined;
   }
 
-  /** Clears the deadline, and from now on calls `onMissed`. */
+  /** Clears the deadline, and assigns it to a new owner's `onMissed`. */
   handTo(onMissed: (expected: Expected) => void): void {
     this.clear();
     this.#onMissed = onMissed;
@@ -59,7 +59,7 @@ export class Deadline {
   #start(milliseconds: number): void {
     clearTimeout(this.#timer);
     this.#firesAtMs = this.#dueAtMs;
-    // The connection that is waited for keeps the process alive; a timer that outlives its request must not.
+    // The pending connection keeps the process alive; a timer that outlives its request must not.
     this.#timer = setTimeout(() => this.#fire(), milliseconds).unref();
   }
 
@@ -74,7 +74,7 @@ export class Deadline {
     if (!this.#isExtended() && this.#expected !== undefined) this.#onMissed(this.#expected);
   }
 
-  /** Returns whether the deadline was put off after the timer was started, and if so starts the timer again. */
+  /** Returns whether the deadline was extended after the timer was started, and if so restarts the timer. */
   #isExtended(): boolean {
     const leftMs = this.#dueAtMs - this.#nowMs();
     // Timers may fire slightly early.
@@ -89,7 +89,7 @@ const MOST_UNUSED = 1_000;
 
 const ignore = () => {};
 
-/** Lends deadlines to requests. A deadline that was given back is lent again. */
+/** Pools deadlines for reuse. */
 export class Deadlines {
   readonly #unused: Deadline[] = [];
 

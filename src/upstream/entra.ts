@@ -1,6 +1,6 @@
 /**
- * Tokens of Microsoft Entra for hosts of Azure, found where Microsoft's own libraries look for them by default: in the
- * environment, in the identity of the machine, and with Azure's command line. To be loaded when the first request needs it.
+ * Tokens of Microsoft Entra for hosts of Azure, found in the default sources of Microsoft's own libraries: the environment,
+ * the managed identity of the machine, and Azure's command line. To be loaded when the first request needs it.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -17,14 +17,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Answer = Readonly<Record<string, unknown>>;
 
 interface Cloud {
-  /** What the names of its hosts end with. */
+  /** The suffix of the names of its hosts. */
   readonly domain: string;
-  /** Who gives tokens to apps. */
+  /** The address of its token endpoint. */
   readonly login: string;
 }
 
 const PUBLIC: Cloud = { domain: 'azure.com', login: 'https://login.microsoftonline.com' };
-/** Those of one government each, with tokens of their own. */
+/** National clouds, with separate tokens. */
 const SOVEREIGN: readonly Cloud[] = [
   { domain: 'azure.us', login: 'https://login.microsoftonline.us' },
   { domain: 'azure.cn', login: 'https://login.chinacloudapi.cn' },
@@ -32,24 +32,24 @@ const SOVEREIGN: readonly Cloud[] = [
 /** The instance metadata service of a machine in Azure. */
 const METADATA = 'http://169.254.169.254';
 
-/** How long one who gives tokens may take. */
+/** Timeout of a token endpoint. */
 const ANSWER_MS = 10_000;
-/** Elsewhere than in Azure nobody answers at that address. */
+/** Timeout of the metadata service. Outside of Azure, its address does not respond. */
 const METADATA_MS = 3_000;
 const COMMAND_MS = 15_000;
-/** Many times a token. */
+/** Maximum length of a response; tokens are much shorter. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 /**
- * `origin`: the host that the tokens are for. `proxy`: for requests to Entra itself. Requests that come at once ask for one
- * token together.
+ * `origin`: the host that the tokens are for. `proxy`: for requests to Entra itself. Concurrent requests share one token
+ * request.
  */
 export function authorizer(origin: string, environment: Environment = process.env, proxy?: HttpProxy): Proofs {
   const cloud = cloudOf(origin, environment);
   return keptProof(() => findProof(cloud, environment, proxy));
 }
 
-/** By its host, or where that has a name of its own, such as an API Management, by the authority that apps log in at. */
+/** Selects the cloud by host name. For custom names, such as an API Management gateway, the authority of the login decides. */
 function cloudOf(origin: string, { AZURE_AUTHORITY_HOST: authority = '' }: Environment): Cloud {
   const { hostname } = new URL(origin);
   const byHost = SOVEREIGN.find(({ domain }) => hostname.endsWith(`.${domain}`));
@@ -57,12 +57,12 @@ function cloudOf(origin: string, { AZURE_AUTHORITY_HOST: authority = '' }: Envir
   return SOVEREIGN.find(({ login }) => URL.parse(authority)?.origin === login) ?? PUBLIC;
 }
 
-/** What tokens are for: Azure OpenAI, and Foundry with its models. */
+/** The audience of the tokens: Azure OpenAI, and Foundry with its models. */
 function resourceOf({ domain }: Cloud): string {
   return `https://cognitiveservices.${domain}`;
 }
 
-/** What is set decides; where nothing is, the machine is asked, and then Azure's command line. */
+/** Uses the configured credentials; without any, tries the managed identity and then Azure's command line. */
 async function findProof(cloud: Cloud, environment: Environment, proxy: HttpProxy | undefined): Promise<Proof> {
   const { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client, AZURE_CLIENT_SECRET: secret } = environment;
   const { AZURE_FEDERATED_TOKEN_FILE: file, IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = environment;
@@ -70,7 +70,7 @@ async function findProof(cloud: Cloud, environment: Environment, proxy: HttpProx
     return proofOf(await login(cloud, environment, proxy, secret, { client_secret: secret }));
   }
   if (tenant && client && file) {
-    // Whoever writes the file writes it anew before that token expires.
+    // The file is read each time, because its token is rotated.
     const assertion = (await readFile(file, 'utf8')).trim();
     const proof = { client_assertion_type: JWT, client_assertion: assertion };
     return proofOf(await login(cloud, environment, proxy, assertion, proof));
@@ -92,7 +92,7 @@ async function findProof(cloud: Cloud, environment: Environment, proxy: HttpProx
   }
 }
 
-/** By the credentials of an app: a secret, or a token that another identity provider has given it, as `proof` says it. */
+/** Logs in with the credentials of an app. `proof`: a secret, or a token of a federated identity provider. */
 function login(
   cloud: Cloud,
   environment: Environment,
@@ -109,7 +109,7 @@ function login(
   return answerTo(url, { method: 'POST', headers, agent }, ANSWER_MS, { secret, body });
 }
 
-/** Whoever listens on the way would read the secret. */
+/** Only HTTPS, because the request contains the secret. */
 function authorityAt(address: string): URL {
   const url = URL.parse(address);
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && url.hostname === '127.0.0.1')) return url;
@@ -118,7 +118,7 @@ function authorityAt(address: string): URL {
 
 const JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** `client`: which of several identities of the machine is meant. */
+/** `client`: selects one of several identities of the machine. */
 function identityUrl(address: string, version: string, cloud: Cloud, client: string | undefined): URL {
   const url = new URL(address);
   const asked = { 'api-version': version, resource: resourceOf(cloud), ...(client && { client_id: client }) };
@@ -126,27 +126,27 @@ function identityUrl(address: string, version: string, cloud: Cloud, client: str
   return url;
 }
 
-/** `before`: why the machine itself has none. */
+/** `before`: why the managed identity failed. */
 async function askCommandLine(cloud: Cloud, before: string): Promise<Answer> {
   const words = ['account', 'get-access-token', '--output', 'json', '--resource', resourceOf(cloud)];
   try {
     const { stdout } = await promisify(execFile)('az', words, { timeout: COMMAND_MS, killSignal: 'SIGKILL' });
     return answerIn(stdout);
   } catch (error) {
-    const said = isObject(error) && typeof error.stderr === 'string' && error.stderr !== '' ? error.stderr : error;
+    const reason = isObject(error) && typeof error.stderr === 'string' && error.stderr !== '' ? error.stderr : error;
     throw new Error(
-      `set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or run \`az login\`: the machine has no identity (${before}), and az gives no token (${firstLine(said)})`,
+      `set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or run \`az login\`: the machine has no identity (${before}), and az gives no token (${firstLine(reason)})`,
     );
   }
 }
 
 interface Sent {
-  /** What proves who asks: no error repeats it. */
+  /** The credential, which must not appear in error messages. */
   readonly secret?: string;
   readonly body?: string;
 }
 
-/** Connects directly unless the options have an agent: no proxy of the environment is used. */
+/** Connects directly unless the options have an agent; the environment's proxies are ignored. */
 async function answerTo(
   url: URL,
   options: RequestOptions,
@@ -163,7 +163,7 @@ async function answerTo(
   throw new Error(`${url.host} answered ${status}: ${isEcho ? WITHHELD : firstLine(why)}`);
 }
 
-/** Also as forms write it. */
+/** Whether the message contains the secret, plain or form-encoded. */
 function repeats(words: string, secret: string): boolean {
   const asInForm = String(new URLSearchParams({ '': secret })).slice('='.length);
   return holdsSecret(words, { ...NO_SECRETS, parts: [secret, asInForm] });
@@ -176,7 +176,7 @@ function answerIn(text: string, otherwise?: Answer): Answer {
   throw new Error('what was sent is no token');
 }
 
-const WITHHELD = 'words withheld, since they hold what the gateway proved itself with';
+const WITHHELD = 'details withheld, because they contain the credential of the gateway';
 const MAX_WORDS = 300;
 
 function firstLine(words: unknown): string {
@@ -189,7 +189,10 @@ function firstLine(words: unknown): string {
 
 const FIT_FOR_HEADERS = /^[ -~]+$/;
 
-/** Entra says in how many seconds a token expires, and the others, when. Older versions of `az` say that in local time. */
+/**
+ * Entra returns the token's lifetime in seconds, the other sources the time of its expiry. Older versions of `az` use local
+ * time.
+ */
 function proofOf({ access_token, accessToken = access_token, expires_in, expires_on, expiresOn }: Answer): Proof {
   if (typeof accessToken !== 'string' || !FIT_FOR_HEADERS.test(accessToken)) throw new Error('the answer has no token');
   const seconds = Number(expires_on ?? Date.now() / 1000 + Number(expires_in));

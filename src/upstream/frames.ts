@@ -1,34 +1,37 @@
-/** Reads responses of Amazon's hosts in frames (`application/vnd.amazon.eventstream`) as server-sent events. */
+/** Converts framed responses of Amazon's hosts (`application/vnd.amazon.eventstream`) to server-sent events. */
 import { BEDROCK_TIER_HEADER } from '../core/price-tiers.ts';
 import { eventOf, FRAMES_TYPE, type Frame } from '../providers/bedrock.ts';
 import { MAX_EVENT_BYTES } from '../wire/sse.ts';
 import { type ResponseHead, UpstreamFailure } from './attempt.ts';
 import type { Decoded, ResponseDecoder } from './host-pool.ts';
 
-/** Decodes a frame. Throws an Error unless its checksums are right. */
+/** Decodes a frame. Throws an Error if a checksum is wrong. */
 export type DecodeFrame = (frame: Uint8Array) => Frame;
 
-/** The most that Amazon's hosts put into a frame: 16 MB, headers of 128 KB, and what is around them. */
+/** Maximum length of a frame at Amazon's hosts: 16 MB of payload, 128 KB of headers, and lengths and checksums. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024 + 128 * 1024 + 16;
-/** Two lengths with their checksum, and that of all. */
+/** Two lengths with their checksum, and the checksum of the frame. */
 const MIN_FRAME_BYTES = 16;
 /** A frame begins with its length. */
 const LENGTH_BYTES = 4;
 
 const DATA = Buffer.from('data: ');
 
-/** Reads one response. Other content types than frames pass unchanged. */
+/** Converts one response. Other content types pass unchanged. */
 export class FrameDecoder implements ResponseDecoder {
   readonly #decode: DecodeFrame;
   readonly #isTierInHead: boolean;
   #isFramed = false;
-  /** What has arrived of the frame that is not complete. */
+  /** The pieces of the incomplete frame. */
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** What that frame needs, or its length while that is not known. */
+  /** The length of the incomplete frame, or of its length field while the length is unknown. */
   #needed = LENGTH_BYTES;
 
-  /** `isTierInHead`: whether only the head reports the tier of Amazon. A model reports the tier of its own vendor. */
+  /**
+   * `isTierInHead`: whether only the head reports Amazon's tier. The body of such a response contains the tier of the model's
+   * vendor.
+   */
   constructor(decode: DecodeFrame, isTierInHead: boolean) {
     this.#decode = decode;
     this.#isTierInHead = isTierInHead;
@@ -36,7 +39,7 @@ export class FrameDecoder implements ResponseDecoder {
 
   head(head: ResponseHead, headers: Readonly<Record<string, string | string[] | undefined>>): ResponseHead {
     this.#isFramed = head.contentType.toLowerCase().startsWith(FRAMES_TYPE);
-    // It comes with the status of what is wrong with a request.
+    // Amazon sends this error with status 400, like an invalid request.
     const isQuota = String(headers['x-amzn-errortype']).startsWith('ServiceQuotaExceededException');
     const served = headers[BEDROCK_TIER_HEADER];
     return {
@@ -62,12 +65,12 @@ export class FrameDecoder implements ResponseDecoder {
       .toString('latin1')
       .replaceAll(/[\r\n]/g, ' ');
     this.#keep(Buffer.alloc(0));
-    // No more than an event may have, of which nothing is passed on before it is complete.
+    // Within the limit of an event, which is passed on only when it is complete.
     const bytes = Buffer.concat([DATA, Buffer.from(text, 'latin1')]).subarray(0, MAX_EVENT_BYTES / 2);
     return { bytes, failure: new UpstreamFailure('broken', 'the stream ended within a frame') };
   }
 
-  /** Reads the frames that are complete. Of those before a wrong one, the events stand. */
+  /** Decodes the complete frames. After a damaged frame, the earlier events are still valid. */
   #readInto(events: string[]): UpstreamFailure | undefined {
     try {
       while (this.#bytes >= this.#needed) {
@@ -102,5 +105,5 @@ export class FrameDecoder implements ResponseDecoder {
 function lengthOf(frame: Buffer): number {
   const length = frame.readUInt32BE(0);
   if (length >= MIN_FRAME_BYTES && length <= MAX_FRAME_BYTES) return length;
-  throw new UpstreamFailure('broken', `a frame of the stream says that it has ${length} bytes`);
+  throw new UpstreamFailure('broken', `a frame of the stream has an invalid length of ${length} bytes`);
 }

@@ -1,6 +1,6 @@
 /**
- * Google's application default credentials, as its own package finds them. To be imported when the first request needs it,
- * since that is large.
+ * Google's application default credentials, found by Google's own package. The package is large, so this module must be
+ * imported only when a request needs it.
  */
 import { Agent as TlsAgent } from 'node:https';
 import { type AuthClient, GoogleAuth, gaxios, gcpMetadata } from 'google-auth-library';
@@ -12,13 +12,13 @@ import { TunnelAgent } from './tunnel.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** Tokens have less than 4 KB. The package retries a silent metadata server for up to 9 s before it looks elsewhere. */
+/** Tokens have less than 4 KB. The package retries a silent metadata server for up to 9 s before it tries other sources. */
 const BOUNDS: RequestBounds = { milliseconds: 15_000, maxBytes: 256 * 1024 };
 
 export interface GoogleOptions {
-  /** Whose models are asked for. */
+  /** The project whose models are requested. */
   readonly project: string;
-  /** For requests to Google's services that give tokens. */
+  /** For requests to Google's token services. */
   readonly proxy?: HttpProxy | undefined;
   readonly bounds?: RequestBounds;
 }
@@ -31,7 +31,7 @@ export function authorizer({ project, proxy, bounds = BOUNDS }: GoogleOptions): 
     return proofOf(client);
   };
   return keptProof(async (isRefused) => {
-    // The package would give the same token until it expires.
+    // The package would return the same token until it expires.
     if (isRefused) client = undefined;
     try {
       return await withBoundedRequests(bounds, find).catch(withoutBody);
@@ -43,11 +43,11 @@ export function authorizer({ project, proxy, bounds = BOUNDS }: GoogleOptions): 
 }
 
 async function findClient(projectId: string, proxy: HttpProxy | undefined): Promise<AuthClient> {
-  // The package would remember that no metadata server answered, such as before the network was up.
+  // The package would cache that no metadata server answered, for example because the network was not up yet.
   gcpMetadata.resetIsAvailableCache();
   oddAnswer = undefined;
   try {
-    // Without a project it would ask several places for one.
+    // Without a project, the package would look for one in several sources.
     const clientOptions = { transporterOptions: { agent: agentsFor(proxy) } };
     const client = await new GoogleAuth({ scopes: SCOPE, projectId, clientOptions }).getClient();
     useAgentForExchange(client);
@@ -59,8 +59,8 @@ async function findClient(projectId: string, proxy: HttpProxy | undefined): Prom
 }
 
 /**
- * The agent for each address that the package asks. Without one, it would use a proxy that the environment names. Plain HTTP
- * is spoken by endpoints of this machine, which no proxy can reach.
+ * The agent for each address that the package connects to. Without one, it would use the environment's proxy. Plain HTTP is
+ * used only by endpoints of this machine, which a proxy cannot reach.
  */
 function agentsFor(proxy: HttpProxy | undefined) {
   const plain = new Agent();
@@ -68,29 +68,29 @@ function agentsFor(proxy: HttpProxy | undefined) {
   return ({ protocol }: URL) => (protocol === 'https:' ? tls : plain);
 }
 
-/** The package exchanges the tokens of federated identities with another client, which the options do not reach. */
+/** The package exchanges tokens of federated identities with a separate client, which the options do not configure. */
 function useAgentForExchange(client: AuthClient): void {
   const { stsCredential } = client as { stsCredential?: { transporter: gaxios.Gaxios } };
-  // One with a certificate for mutual TLS has its own agent.
+  // A client with a certificate for mutual TLS has its own agent.
   if (stsCredential !== undefined && stsCredential.transporter.defaults.agent === undefined) {
     stsCredential.transporter = client.transporter;
   }
 }
 
-// The metadata server is asked with the package's shared client.
+// The package connects to the metadata server with its shared client.
 gaxios.instance.defaults = { ...gaxios.instance.defaults, agent: agentsFor(undefined) };
 
-/** What last answered as no metadata server does, such as a proxy, in the package's words. */
+/** The package's warning about an unexpected answer at the metadata address, for example by a proxy. */
 let oddAnswer: string | undefined;
 
-// The package would have Node print it on stderr, past the log.
+// Captures the warning, which Node would print on stderr instead of the log.
 const { emitWarning } = process;
 process.emitWarning = (warning: string | Error, ...options: unknown[]) => {
   if (options[0] === 'MetadataLookupWarning') oddAnswer = String(warning);
   else Reflect.apply(emitWarning, process, [warning, ...options]);
 };
 
-/** The package keeps a token, and asks for the next one when that is about to expire. */
+/** The package caches a token, and requests the next one shortly before it expires. */
 async function proofOf(client: AuthClient): Promise<Proof> {
   const headers = Object.fromEntries(await client.getRequestHeaders());
   return { headers, expiresMs: client.credentials.expiry_date ?? 0 };

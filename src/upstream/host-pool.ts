@@ -1,4 +1,4 @@
-/** Connections to a host, and how requests go out over them. The only file that uses undici. */
+/** Connection pool of a host. The only file that uses undici. */
 
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
@@ -11,13 +11,13 @@ import { type Deadline, Deadlines } from './deadline.ts';
 import { retryAfterOf } from './retry.ts';
 import { openTunnel, ProxyError } from './tunnel.ts';
 
-// The build removes this line, and bundles what is required: scripts/bundling.ts.
+// The build removes this line and bundles the required modules: scripts/bundling.ts.
 const require = createRequire(import.meta.url);
 
-/** How long idle connections are kept: less than the 60 s after which many upstreams close them. */
+/** Maximum idle time of a connection: less than the 60 s after which many upstreams close it. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** What this machine has run out of, by the code of the error: descriptors, of the process or of all, memory, and ports. */
+/** Error codes for exhausted resources of this machine: file descriptors of the process or the system, memory, and ports. */
 const OWN_FAULTS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
 const SUMMARIES = {
@@ -28,28 +28,30 @@ const SUMMARIES = {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A request as it goes out. */
+/** An outgoing request. */
 export interface HostRequest {
   readonly method: 'GET' | 'DELETE' | 'POST';
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body?: string | Readable;
 }
 
-/** Reads one response that a host sends in another form than others do. */
+/** Converts the response of a host with its own format. */
 export interface ResponseDecoder {
-  /** The head as others would send it. */
+  /** Converts the head. */
   head(head: ResponseHead, headers: Headers): ResponseHead;
-  /** What a part of the body stands for. */
+  /** Converts a part of the body. */
   push(chunk: Buffer): Decoded;
-  /** The body is over, or was cut: what is left of it, and why that is no end. */
+  /**
+   * Called at the end of the body, even if it was cut: returns the remaining bytes, and a failure if the body is incomplete.
+   */
   end(): Decoded;
 }
 
 export interface Decoded {
   readonly bytes: Buffer;
-  /** What is wrong behind these bytes. */
+  /** The failure after these bytes. */
   readonly failure: UpstreamFailure | undefined;
 }
 
@@ -61,7 +63,7 @@ export class HostPool {
 
   constructor(origin: string, timeouts: UpstreamTimeouts, proxy?: HttpProxy) {
     this.#timeouts = timeouts;
-    // Loaded for the first host. The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
+    // Loaded with the first host. The package index also loads fetch, caches, WebSockets and more: 25 ms and 10 MB.
     const Connections = require('undici/lib/dispatcher/pool.js') as typeof Pool;
     this.#pool = new Connections(origin, {
       // One request at a time per connection, so that a slow stream does not block another.
@@ -87,8 +89,8 @@ export class HostPool {
 }
 
 /**
- * Connects through a proxy by a tunnel, to hosts of plain HTTP, too: a proxy that answers in the name of a host could not be
- * distinguished from it, and its 504 would pass for a proof that the host has done no work.
+ * Connects through a proxy by a tunnel, even to plain HTTP hosts. Without a tunnel, responses of the proxy could not be
+ * distinguished from the host's, and its 504 would count as proof that the host did no work.
  */
 function through(proxy: HttpProxy, timeoutMs: number): buildConnector.connector {
   const connectorOf = require('undici/lib/core/connect.js') as typeof buildConnector;
@@ -132,7 +134,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     this.#deadline.set({ kind: 'not_connected', missing: 'no connection', milliseconds: timeouts.connectMs });
   }
 
-  /** There is a connection, and the request is about to be written. */
+  /** Called when a connection is ready and the request is about to be written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     const milliseconds = this.#timeouts.firstByteMs;
@@ -141,7 +143,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
   }
 
   pause(): void {
-    // The upstream is not to blame for a slow client.
+    // A slow client is not the upstream's failure.
     this.#deadline?.clear();
     this.#controller?.pause();
   }
@@ -161,10 +163,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Interim responses, such as 103 Early Hints, are no progress.
+    // Interim responses, such as 103 Early Hints, are not progress.
     if (status < 200) return;
-    // These are slices of the first read, and would keep all of it in memory until the response
-    // ends.
+    // These are slices of the first read, and would retain it until the response ends.
     controller.rawHeaders = null;
     this.#expectMore();
     const head = {
@@ -210,7 +211,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler, Source {
     return failure;
   }
 
-  /** What has arrived of something that is not complete is metered, too. */
+  /** Meters the remaining bytes of an incomplete response, too. */
   #pushRest(): UpstreamFailure | undefined {
     return this.#decoder && this.#push(this.#decoder.end());
   }

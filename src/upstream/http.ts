@@ -16,10 +16,10 @@ export class HttpUpstream implements Upstream {
   protected readonly endpoint: Endpoint;
   readonly #timeouts: UpstreamTimeouts;
   readonly #pool: HostPool;
-  /** Undefined where a key says who asks, or nothing. */
+  /** Undefined if requests carry an API key or no credentials. */
   readonly #tokens: Tokens | undefined;
 
-  /** `load`: what gives tokens. */
+  /** `load`: loads the token provider. */
   constructor(host: Host, timeouts: UpstreamTimeouts, userAgent: string, load?: () => Promise<Proofs>) {
     this.endpoint = endpointOf(host, userAgent);
     this.#timeouts = timeouts;
@@ -62,7 +62,7 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-/** A form goes out in pieces of the body that was read, which is kept for another attempt. */
+/** Sends a form in pieces of the client's body, which stays in memory for another attempt. */
 function sentForm(form: Form, model: string, { hostField }: ModelRequest, headers: Record<string, string>) {
   const values = new Map([['model', model]]);
   if (hostField !== undefined) values.set(hostField.name, hostField.value);

@@ -1,13 +1,13 @@
-/** Tokens that prove who sends a request: each is kept, and the next one asked for before it expires. */
+/** Caches the tokens that authenticate requests, and requests the next token before one expires. */
 
 import { type Clock, DAY_MS, systemClock } from '../core/clock.ts';
 import { within } from '../core/within.ts';
 
-/** What proves who sends requests, as it is kept. */
+/** Cached authentication headers. */
 export interface Proofs {
-  /** The headers of the next request. Rejects where there are no credentials. */
+  /** The headers of the next request. Rejects without credentials. */
   headers(): Promise<Record<string, string>>;
-  /** A host has not taken these headers: others are asked for before their time. */
+  /** Reports that a host refused these headers, so that they are replaced early. */
   refused(headers: Record<string, string>): void;
 }
 
@@ -16,11 +16,11 @@ export interface Proof {
   readonly expiresMs: number;
 }
 
-/** A value that is kept until shortly before it expires. */
+/** A value that is cached until shortly before it expires. */
 export interface KeptValue<Value> {
   /** Rejects if no value is found. */
   current(): Promise<Value>;
-  /** A host has refused this value: the next one is requested before its time. */
+  /** Reports that a host refused this value, so that it is replaced early. */
   refused(value: Value): void;
 }
 
@@ -29,26 +29,26 @@ interface Expiring<Value> {
   readonly expiresMs: number;
 }
 
-/** `isRefused`: a host has refused the last one. */
+/** `isRefused`: a host refused the last value. */
 type Find<Found> = (isRefused: boolean) => Promise<Found>;
 
-/** From when on the next token is asked for, before the last one expires: as the packages of Google and Microsoft have it. */
+/** The next token is requested this long before the last one expires, as in the packages of Google and Microsoft. */
 const AHEAD_MS = 5 * 60_000;
-/** How long requests wait for the next token while the last one is good. */
+/** Maximum wait for the next token while the last one is valid. */
 const PATIENCE_MS = 1_000;
-/** How long a request for a token may stay without an answer before there is another one. */
+/** Maximum time of a token request before another one is started. */
 const GIVEN_UP_MS = 10_000;
-/** How long nobody asks again after an answer, or its failure, while the last token is good. */
+/** Minimum interval between token requests while the last token is valid. */
 const PAUSE_MS = 1_000;
 /**
- * How long a host that takes none makes nobody ask again: it may want another identity, and not another token. Two tokens
- * are kept as secrets, so a host that refuses one after the other cannot soon send one of them back in a long answer.
+ * Minimum interval between early replacements, because the host may refuse the identity and not the token. Two tokens are
+ * retained as secrets, so a host that refuses each new token cannot soon send an old one back in a long answer.
  */
 const REFUSED_PAUSE_MS = 5 * 60_000;
-/** Tokens of machines live as long, and no others longer. */
+/** Maximum lifetime. Tokens of managed identities last this long; others are shorter. */
 const LONGEST_MS = DAY_MS;
 
-/** A request for a token that is on its way. */
+/** A pending token request. */
 interface Asked<Value> {
   readonly sinceMs: number;
   readonly next: Promise<Kept<Value>>;
@@ -56,7 +56,7 @@ interface Asked<Value> {
 
 interface Kept<Value> {
   readonly value: Value;
-  /** How long it is good: neither a clock that is set back makes that longer, nor a machine that sleeps. */
+  /** The remaining lifetime. Neither a clock that is set back nor a suspended machine extends it. */
   leftMs(): number;
   isRefused: boolean;
 }

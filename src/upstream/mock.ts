@@ -24,7 +24,7 @@ export class MockUpstream implements Upstream {
     return this.#play(attempt, mockScript(request, { id, createdS }));
   }
 
-  /** It keeps nothing. */
+  /** The mock provider stores no responses. */
   ask(): Attempt {
     return this.#play(new Attempt(), NO_SUCH_PATH);
   }
@@ -114,7 +114,7 @@ class ScriptPlayer {
     }
   }
 
-  /** Returns whether the script goes on. */
+  /** Returns whether the script continues. */
   #perform(step: Step): boolean {
     if (step.bytes !== undefined) this.#attempt.push(Buffer.from(step.bytes));
     if (step.ending === 'break')

@@ -1,4 +1,4 @@
-/** Sends requests that need credentials, which may have to be asked for elsewhere. */
+/** Sends requests whose credentials may first have to be fetched. */
 import type { UpstreamTimeouts } from '../core/settings.ts';
 import { mergeSecrets, type Secrets } from '../wire/secrets.ts';
 import { type Attempt, type ResponseHead, UpstreamFailure } from './attempt.ts';
@@ -6,7 +6,7 @@ import { Deadline } from './deadline.ts';
 import type { HostPool, HostRequest, ResponseDecoder } from './host-pool.ts';
 import type { Proofs } from './kept-proof.ts';
 
-/** A request with what proves who sends it. */
+/** An authenticated request. */
 export interface Proven {
   readonly request: HostRequest;
   readonly decoder?: ResponseDecoder;
@@ -14,7 +14,7 @@ export interface Proven {
   readonly credentials?: readonly string[];
 }
 
-/** Nothing has been sent until the credentials are there: an attempt without them has not connected. */
+/** Sends a request once its credentials are available. Until then, a failed attempt counts as unconnected. */
 export async function sendProven(
   attempt: Attempt,
   pool: HostPool,
@@ -37,7 +37,7 @@ export async function sendProven(
   }
 }
 
-/** What only some hosts need is loaded with the first request to one, and where that fails, with the next. */
+/** Loads a module with the first request that needs it, and retries with the next request if that fails. */
 export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return () => {
@@ -49,13 +49,13 @@ export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Requests with the previous tokens may still be in flight. */
+/** Number of token generations retained as secrets: requests with the previous tokens may still be in flight. */
 const KEPT_GENERATIONS = 2;
 
-/** The secrets of an upstream with the tokens that its requests carry: each is a secret like a key. */
+/** The secrets of an upstream, including the tokens of its requests. */
 export class TokenSecrets {
   readonly #own: Secrets;
-  /** The latest first; each has the tokens that one request carries. */
+  /** The latest first; each contains the tokens of one request. */
   #generations: readonly (readonly string[])[] = [];
   #all: Secrets;
 
@@ -68,7 +68,7 @@ export class TokenSecrets {
     return this.#all;
   }
 
-  /** Keeps the tokens of a request. */
+  /** Retains the tokens of a request. */
   keep(tokens: readonly string[]): void {
     const isKept = this.#generations.some((kept) => tokens.every((token) => kept.includes(token)));
     if (isKept || tokens.length === 0) return;
@@ -78,15 +78,15 @@ export class TokenSecrets {
   }
 }
 
-/** With this a host says that it does not take a token. */
+/** The status of a refused token. */
 const REFUSES_TOKEN = 401;
 
-/** The tokens that requests to a host carry in place of a key. */
+/** Tokens that requests to a host carry instead of an API key. */
 export class Tokens {
   readonly #secrets: TokenSecrets;
   readonly #proofs: () => Promise<Proofs>;
 
-  /** `own`: the secrets of the host. `load`: what finds the tokens. */
+  /** `own`: the secrets of the host. `load`: loads the token provider. */
   constructor(own: Secrets, load: () => Promise<Proofs>) {
     this.#secrets = new TokenSecrets(own);
     this.#proofs = loadedOnce(load);
@@ -109,7 +109,7 @@ export class Tokens {
   }
 }
 
-/** What a host answers that has no such thing. */
+/** Answers like a host without the requested object. */
 export function answerNotFound(attempt: Attempt): Attempt {
   attempt.receiveHead({ status: 404, contentType: 'application/json', isEncoded: false, retryAfter: undefined });
   attempt.end();

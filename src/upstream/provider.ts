@@ -16,25 +16,20 @@ export interface WeightedUpstream {
 }
 
 export interface ProviderOptions {
-  /**
-   * What happens to a response after its client hung up; `drain` reads it to its end for its usage.
-   */
+  /** Handling of a response after its client left; `drain` reads it to its end for its usage. */
   readonly onDisconnect: 'abort' | 'drain';
-  /**
-   * False if failures say nothing about the upstream: then it gets requests whatever happened
-   * before.
-   */
+  /** False if failures do not indicate the upstream's health: then it always gets requests. */
   readonly tracksHealth: boolean;
 }
 
 /** The backoff of one model at an upstream. */
 interface ModelBackoff {
   readonly backoff: Backoff;
-  /** How many times in a row the upstream has asked for it. */
+  /** The number of consecutive Retry-After responses. */
   readonly count: number;
 }
 
-/** The upstreams that one request was already sent to. */
+/** The upstreams that a request has already been sent to. */
 export type Tried = ReadonlySet<Member>;
 
 /** One upstream of a provider. */
@@ -65,20 +60,18 @@ export class Member {
     return this.#breaker;
   }
 
-  /** Until when this upstream must not be asked for a model; then it may be to probe it. */
+  /** The time until which this upstream must not be used for a model; then a probe is allowed. */
   backoffUntilMs(model: string): number {
     const ofModel = this.#modelBackoffs.get(model)?.backoff ?? NO_BACKOFF;
     return Math.max(nextRequestMs(this.#backoff), nextRequestMs(ofModel));
   }
 
-  /** How many times in a row the upstream, or the model there, was unavailable. */
+  /** Consecutive times that the upstream, or the model there, was unavailable. */
   unavailableCount(model: string): number {
     return Math.max(this.#breaker.unavailableCount, this.#modelBackoffs.get(model)?.count ?? 0);
   }
 
-  /**
-   * `backing_off`: the upstream, for at least one model, sent a `Retry-After` that has not elapsed.
-   */
+  /** `backing_off`: a `Retry-After` of the upstream, for at least one model, has not elapsed. */
   get state(): BreakerState | 'backing_off' {
     const nowMs = this.#nowMs();
     const backoffs = [this.#backoff, ...Array.from(this.#modelBackoffs.values(), ({ backoff }) => backoff)];
@@ -86,24 +79,24 @@ export class Member {
     return stateOf(this.#breaker, nowMs);
   }
 
-  /** Whether nothing is known that speaks against asking it for a model. */
-  isWell(model: string): boolean {
+  /** Whether the breaker is closed and no backoff applies to the model. */
+  isHealthy(model: string): boolean {
     const nowMs = this.#nowMs();
     const ofModel = this.#modelBackoffs.get(model)?.backoff ?? NO_BACKOFF;
     return stateOf(this.#breaker, nowMs) === 'closed' && isOver(this.#backoff, nowMs) && isOver(ofModel, nowMs);
   }
 
-  /** Sends a request that is no work for the upstream: how it ends is not held against it, nor to its credit. */
-  attemptAside(call: UpstreamCall): Attempt {
+  /** Sends an auxiliary request. Its result does not affect the health of the upstream. */
+  attemptUntracked(call: UpstreamCall): Attempt {
     return this.#upstream.attempt(call);
   }
 
-  /** Asks for something that the upstream keeps; the same holds for that. */
+  /** Requests an object stored at the upstream, without affecting its health. */
   ask(method: 'GET' | 'DELETE', path: string): Attempt {
     return this.#upstream.ask(method, path);
   }
 
-  /** Sends a request; call `release` once it is over. */
+  /** Sends a request; the caller must call `release` at its end. */
   attempt(call: UpstreamCall): Attempt {
     const { model } = call;
     const wasProbing = this.#breaker.isProbing;
@@ -119,8 +112,8 @@ export class Member {
   }
 
   #trackHealth(attempt: Attempt, model: string, isProbe: boolean, sentAtMs: number): void {
-    // A response can take minutes. For an upstream that was unreachable, a connection is enough to
-    // let other requests try it as their last resort.
+    // A response can take minutes. If an upstream was unreachable, a connection suffices to let other requests use it as
+    // their last resort.
     if (isProbe) attempt.onSent(() => this.#signal('connected'));
     attempt.onOpened((opening) => {
       if (!(opening instanceof UpstreamFailure)) this.#trackHead(opening, model, sentAtMs);
@@ -134,7 +127,7 @@ export class Member {
     this.#trackModel(model, status === 429 ? backoffMs : undefined);
     if (status >= 200 && status < 300) this.#endBackoffs(model, sentAtMs);
     if (backoffMs === undefined) this.#signal(status === 429 || status >= 500 ? 'failure' : 'success');
-    // A rate limit is about the model: the upstream itself works, and may serve other models.
+    // A rate limit concerns the model: the upstream itself works, and may serve other models.
     else if (status === 429) this.#signal('success');
     else this.#backOff(backoffMs);
   }
@@ -156,7 +149,7 @@ export class Member {
     this.#backoff = onRetryAfter(this.#backoff, backoffMs, this.#nowMs());
   }
 
-  /** Starts a backoff of the model, or ends its count. */
+  /** Starts a backoff of the model, or resets its count. */
   #trackModel(model: string, backoffMs: number | undefined): void {
     const previous = this.#modelBackoffs.get(model);
     if (backoffMs !== undefined) {
@@ -188,12 +181,12 @@ export class Provider {
     this.#nowMs = nowMs;
   }
 
-  /** What must never reach a client. Of all upstreams together, since one may quote another. */
+  /** Secrets that must never reach a client. They include all upstreams, because one may quote another. */
   get secrets(): Secrets {
     return this.#secrets();
   }
 
-  /** The next upstream to send a request for a model to, or undefined if there is none. */
+  /** The next upstream for a request to a model; undefined if none is eligible. */
   pick(model: string, tried: Tried, among: Among): Member | undefined {
     const sole = this.members.length === 1 ? this.members[0] : undefined;
     // Fast path for the common case.
@@ -205,17 +198,17 @@ export class Provider {
     return untried[choice.index];
   }
 
-  /** What `pick` would return for a new request. Changes nothing. */
+  /** The upstream that `pick` would return for a new request. Changes no state. */
   next(model: string, among: Among): Member | undefined {
     const choice = this.#choose(model, this.members, among);
     return choice && this.members[choice.index];
   }
 
-  /** The upstream to ask aside, if there is one that is well. Changes nothing. */
-  wellFor(model: string): Member | undefined {
-    const well = this.members.filter((member) => member.isWell(model));
-    const choice = this.#choose(model, well, 'available');
-    return choice && well[choice.index];
+  /** A healthy upstream for an auxiliary request. Changes no state. */
+  healthyFor(model: string): Member | undefined {
+    const healthy = this.members.filter((member) => member.isHealthy(model));
+    const choice = this.#choose(model, healthy, 'available');
+    return choice && healthy[choice.index];
   }
 
   #choose(model: string, members: readonly Member[], among: Among): Choice | undefined {
@@ -230,7 +223,7 @@ export class Provider {
     return choose(candidates, eligible(candidates, this.#nowMs(), among));
   }
 
-  /** How long until one of the upstreams is available for a model or may be probed, in milliseconds. */
+  /** Time until an upstream is available for a model or may be probed, in milliseconds. */
   waitMs(model: string): number {
     const nowMs = this.#nowMs();
     const waits = this.members.map((member) => Math.max(member.backoffUntilMs(model), member.breaker.openUntilMs ?? 0));

@@ -1,27 +1,22 @@
-/**
- * Decides which rejections may be retried, how many retries there are, and how long an upstream
- * backs off. Pure.
- */
+/** Decides which rejections may be retried, how many retries are allowed, and how long an upstream backs off. Pure. */
 import type { RetryPolicy } from '../core/settings.ts';
 
 /** Statuses with which an upstream rejects a request before doing any work. */
 const REJECTIONS: ReadonlySet<number> = new Set([429, 503, 529]);
 
-/**
- * True if the upstream rejected the request: it has done no work, so the request may be retried.
- */
+/** True if the upstream rejected the request: it did no work, so the request may be retried. */
 export function isRejection(status: number): boolean {
   return REJECTIONS.has(status);
 }
 
-/** The most retries that can be saved up, so that a gateway with few requests has some at all. */
+/** Maximum of saved retries, so that a gateway with few requests has some. */
 export const MAX_SAVED_RETRIES = 10;
-/** Retries that are earned each second, for the same reason. */
+/** Retries earned per second, for the same reason. */
 const EARNED_PER_SECOND = 1;
 
 /**
- * The retry budget. However long an outage lasts, the upstreams get at most `1 + budget` times the
- * requests, plus one retry per second, plus ten once.
+ * The retry budget. Regardless of the length of an outage, the upstreams get at most `1 + budget` times the requests, plus
+ * one retry per second, plus ten once.
  */
 export interface RetryBudget {
   readonly saved: number;
@@ -39,19 +34,19 @@ export function onRequest(budget: RetryBudget, { budget: share }: RetryPolicy, n
   return { saved: Math.min(MAX_SAVED_RETRIES, budget.saved + earned), atMs: Math.max(nowMs, budget.atMs) };
 }
 
-/** The budget after one more retry, or undefined if it does not allow one. */
+/** The budget after one more retry; undefined if it is used up. */
 export function onRetry(budget: RetryBudget, policy: RetryPolicy): RetryBudget | undefined {
   if (policy.budget === 0 || budget.saved < 1) return undefined;
   return { ...budget, saved: budget.saved - 1 };
 }
 
-/** The longest backoff that an upstream can ask for, in milliseconds. */
+/** Maximum backoff that an upstream can request, in milliseconds. */
 export const MAX_BACKOFF_MS = 3_600_000;
 
-/** A wait as it is given in milliseconds, such as `20` or `1500.5`. */
+/** A wait in milliseconds, such as `20` or `1500.5`. */
 const WAIT_MS = /^\d{1,12}(?:\.\d+)?$/;
 
-/** What a host asks to wait, as `Retry-After` says it. OpenAI and Azure send `retry-after-ms` as well, which is finer. */
+/** The requested wait in the format of `Retry-After`. OpenAI and Azure also send `retry-after-ms`, which is more precise. */
 export function retryAfterOf(header: string | undefined, headerMs: string | undefined): string | undefined {
   const text = headerMs?.trim() ?? '';
   const ms = WAIT_MS.test(text) ? Math.ceil(Number(text)) : 0;
@@ -59,8 +54,8 @@ export function retryAfterOf(header: string | undefined, headerMs: string | unde
 }
 
 /**
- * `Retry-After` in milliseconds from now, given in seconds or as a date; undefined if it is
- * neither, or not in the future. `nowMs`: since 1970.
+ * `Retry-After` in milliseconds from now, given in seconds or as a date; undefined if it is invalid or not in the future.
+ * `nowMs`: since 1970.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;

@@ -6,10 +6,10 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Agent, request, requestTls } from '../core/node-http.ts';
 import type { HttpProxy } from '../core/proxy.ts';
 
-/** The proxy gave no connection to the host. The message has no address. */
+/** The proxy did not connect to the host. The message has no address. */
 export class ProxyError extends Error {
   override name = 'ProxyError';
-  /** Of Node, or the status with which the proxy answered. */
+  /** Node's error code, or the status of the proxy's response. */
   readonly code: string;
 
   constructor(message: string, code: string) {
@@ -18,7 +18,7 @@ export class ProxyError extends Error {
   }
 }
 
-/** Advice for the operator by the status with which proxies answer. */
+/** Advice for the operator, by the proxy's status. */
 const ADVICE: Readonly<Record<number, string>> = {
   403: ': it refuses this host',
   407: ': correct the user and password in `proxy`',
@@ -27,7 +27,10 @@ const ADVICE: Readonly<Record<number, string>> = {
   504: ': it cannot reach the host',
 };
 
-/** `hostname`: an IPv6 address may have brackets. `timeoutMs`: for the proxy to connect to the host. Rejects with a ProxyError. */
+/**
+ * Opens a tunnel to a host. `hostname`: an IPv6 address may have brackets. `timeoutMs`: for the proxy to connect to the host.
+ * Rejects with a ProxyError.
+ */
 export function openTunnel(proxy: HttpProxy, hostname: string, port: number, timeoutMs: number): Promise<Socket> {
   const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`;
   const call = connectRequest(proxy, authority);
@@ -61,17 +64,17 @@ function connectRequest({ origin, authorization }: HttpProxy, authority: string)
     method: 'CONNECT',
     path: authority,
     headers: { host: authority, ...(authorization !== undefined && { 'proxy-authorization': authorization }) },
-    // Neither a connection that is kept nor a proxy that the environment names.
+    // Without a pooled connection, and without the environment's proxy.
     agent: false,
   });
 }
 
 type OnSocket = (error: Error | null, socket: Duplex) => void;
 
-/** As long as connecting to a host may take by default. */
+/** The default connect timeout of a host. */
 const CONNECT_MS = 10_000;
 
-/** For Node's HTTP client, and libraries that use it. */
+/** An agent for Node's HTTP client, and for libraries that use it. */
 export class TunnelAgent extends Agent {
   readonly #proxy: HttpProxy;
   readonly #timeoutMs: number;
@@ -79,7 +82,7 @@ export class TunnelAgent extends Agent {
   readonly protocol: 'http:' | 'https:';
   readonly defaultPort: number;
 
-  /** `scheme`: of the hosts. */
+  /** `scheme`: the scheme of the hosts. */
   constructor(proxy: HttpProxy, scheme: 'http:' | 'https:', timeoutMs = CONNECT_MS) {
     super({ keepAlive: false });
     this.#proxy = proxy;
@@ -98,7 +101,7 @@ export class TunnelAgent extends Agent {
   }
 }
 
-/** The options of a request contain the options of TLS. */
+/** A request's options include the TLS options. */
 function secured(socket: Socket, options: ClientRequestArgs): Duplex {
   return connectTls({ ...(options as ConnectionOptions), socket });
 }

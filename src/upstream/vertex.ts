@@ -21,12 +21,12 @@ export class VertexUpstream extends HttpUpstream {
 
   override attempt(call: UpstreamCall): Attempt {
     const { dialect } = call.request;
-    // The gateway counts for it.
+    // The gateway counts instead.
     if (dialect === COUNT_TOKENS || dialect === GEMINI_COUNT_TOKENS) return this.ask();
     return this.send({ method: 'POST', ...vertexRequest(this.endpoint, call) });
   }
 
-  /** It keeps nothing. */
+  /** The host stores no responses. */
   override ask(): Attempt {
     return answerNotFound(new Attempt());
   }
