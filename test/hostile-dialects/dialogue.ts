@@ -112,6 +112,8 @@ export class Dialogue extends Conversation {
   readonly conduct: Conduct;
   /** The maximum in a request that its host has refused. The gateway holds for it when a fallback serves the request. */
   refusedMaximum: number | undefined;
+  /** Whether a host has refused the request. A fallback serves it. */
+  isRefused = false;
 
   constructor(id: string, conduct: Partial<Conduct> = {}, leaves: LeavingPoint = 'never') {
     super(id, {}, leaves);

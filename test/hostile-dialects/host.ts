@@ -11,7 +11,15 @@ import { Writing } from '../hostile/writing.ts';
 import { FakeUpstream, type UpstreamCall } from '../support/fake-upstream.ts';
 import type { Conduct, DialectName, Dialogue, HostBill, Loss } from './dialogue.ts';
 import { callsOf, SWITCHES } from './host-tools.ts';
-import { CONTEXT_WINDOW, costOf, DRAWING_MODEL, MAX_OUTPUT, REFUSING_MODEL } from './pricing.ts';
+import {
+  CONTEXT_WINDOW,
+  costOf,
+  DRAWING_MODEL,
+  firstNanos,
+  MAX_OUTPUT,
+  REFUSING_FACTOR,
+  REFUSING_MODEL,
+} from './pricing.ts';
 import { promptOf } from './prompt.ts';
 import { CHAT } from './speech/chat.ts';
 import { MESSAGES } from './speech/messages.ts';
@@ -41,6 +49,7 @@ export class DialectHost extends BillingHost<Dialogue> {
     const dialogue = this.announced(call, fields.user ?? (fields.metadata as Fields | undefined)?.user_id);
     if (dialogue === undefined) return;
     if (fields.model === REFUSING_MODEL) {
+      dialogue.isRefused = true;
       dialogue.refusedMaximum = maximumIn(fields, { reading, dialect });
       return call.answer(429, REFUSED, { 'retry-after': '3600' });
     }
@@ -105,6 +114,7 @@ function orderOf(call: UpstreamCall, dialogue: Dialogue, fields: Fields, { readi
     declaredOutput,
     heldOutput: (declaredOutput ?? 0) + predictedIn(fields),
     isHeldWhole: dialogue.refusedMaximum !== undefined || fields.model === DRAWING_MODEL,
+    refusedNanos: dialogue.isRefused ? REFUSING_FACTOR * firstNanos(inputTokens) : 0,
     serviceTier: typeof fields.service_tier === 'string' ? fields.service_tier : undefined,
     choices: 1,
     isStream: fields.stream === true,

@@ -23,8 +23,9 @@ const MOST_PATCHES = 4_784;
 /** This one looks at patches of 32 pixels, however many there are. */
 const BOUNDLESS_MODEL = 'vendor-boundless';
 const BOUNDLESS_PATCH_PIXELS = 32;
-/** The host refuses all requests for this one. */
+/** The host refuses all requests for this one, which costs so many times as much. */
 export const REFUSING_MODEL = 'vendor-refusing';
+export const REFUSING_FACTOR = 10;
 /** The model that serves in its place. */
 export const SERVING_INSTEAD = 'tiles';
 /** A picture of one megapixel at all others. */
@@ -42,6 +43,9 @@ const MOST_AUDIO_TOKENS = 32;
 const { input, output } = HOST_MODELS[HOST_MODEL] as { input: number; output: number };
 /** Nanodollars for a token that is written to a prompt cache. */
 const CACHE_WRITE = { '5m': SPECIAL_PRICES.cacheWrite, '1h': 2 * SPECIAL_PRICES.cacheWrite };
+
+/** The first hold for a stream of text, in nanodollars. */
+export const firstNanos = (inputTokens: number) => inputTokens * input + DEFAULT_OUTPUT * output;
 
 /** Nanodollars. */
 export function costOf(bill: HostBill): number {
@@ -130,7 +134,7 @@ export const MODELS = {
   attentive: { ...plain, ...sound, upstream: ATTENTIVE_MODEL },
   compound: { ...plain, upstream: COMPOUND_MODEL },
   drawing: { ...plain, upstream: DRAWING_MODEL, image_output: usd(IMAGE_PRICE) },
-  refusing: { ...windowless, ...priced(10), upstream: REFUSING_MODEL, image_tokens: 10 },
+  refusing: { ...windowless, ...priced(REFUSING_FACTOR), upstream: REFUSING_MODEL, image_tokens: 10 },
 };
 
 /** The same for a host of messages, which has prices for its cache in any case. */

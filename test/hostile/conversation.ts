@@ -57,6 +57,8 @@ export interface Bill {
   readonly heldOutput: number;
   /** The gateway holds for more output than a host writes here, although this host reads no maximum. */
   readonly isHeldWhole?: boolean;
+  /** The first hold at the prices of a host that refused the request, in nanodollars: it stays when a fallback serves. */
+  readonly refusedNanos?: number;
   readonly serviceTier: string | undefined;
   readonly choices: number;
   /** What a token of output costs, in nanodollars, where that depends on more than its model. */

@@ -66,7 +66,8 @@ function holdOf(bill: Bill): number {
   if (isBounded(bill) || bill.isHeldWhole) return bill.costNanos;
   const writtenNanos = bill.outputTokens * outputPrice(bill);
   const heldNanos = bill.heldOutput * bill.choices * outputPrice(bill);
-  return bill.costNanos - writtenNanos + Math.max(stepOf(bill), Math.min(writtenNanos, heldNanos));
+  const firstNanos = bill.costNanos - writtenNanos + Math.max(stepOf(bill), Math.min(writtenNanos, heldNanos));
+  return Math.max(firstNanos, bill.refusedNanos ?? 0);
 }
 
 const sum = (bills: readonly Bill[], figure: (bill: Bill) => number) =>
