@@ -35,8 +35,8 @@ const NOW_MS = 'inf_gw.now_us() / 1000';
 const bounded = (milliseconds: string) => `least(greatest(${milliseconds}, 0), ${MAX_PENDING_MS})`;
 
 export const ALERTS = `
--- Changes a mark if nobody has changed it since revision p_revision, and adds an event to the outbox; p_event_id is NULL for
--- none. p_span is NULL to remove the mark. Returns done, stale or full.
+-- Changes a mark if its revision is still p_revision, and adds an event to the outbox. p_event_id is NULL without an event;
+-- p_span is NULL to remove the mark. Returns done, stale or full.
 CREATE OR REPLACE FUNCTION inf_gw.change_alert(p_subject text, p_revision bigint, p_span text, p_value text,
   p_told_at_ms bigint, p_until_ms bigint, p_event_id text, p_body text, p_at_ms bigint, p_targets text[])
 RETURNS text LANGUAGE plpgsql AS $$
@@ -65,7 +65,7 @@ BEGIN
   RETURN 'done';
 END $$;
 
--- Takes on the oldest delivery to p_target that is due and that nobody else takes on at this moment.
+-- Claims the oldest due delivery to p_target. Skips rows that another session is claiming.
 CREATE OR REPLACE FUNCTION inf_gw.claim_alert(p_target text, p_owner text, p_lease_ms bigint)
 RETURNS TABLE (delivery bigint, body text, at_ms bigint, attempts bigint) LANGUAGE sql AS $$
   UPDATE inf_gw.alert_outbox o SET due_at_ms = ${NOW_MS} + ${bounded('p_lease_ms')}, claimed_by = p_owner

@@ -32,8 +32,9 @@ CREATE INDEX budget_steps_of_users ON inf_gw.budget_steps (window_s, at_ms) WHER
 const STEP_MS = 'b.window_s * 10';
 
 export const BUDGETS = `
--- Adds an amount, possibly negative, to the sliding windows of a level, at the end of a request. What a window knows by day
--- only may be less there: it then counts too much, and not too little. The caller holds the lock.
+-- Adds an amount, possibly negative, to the sliding windows of a level at the end of a request. Where a window was filled by
+-- day, the step may contain less than the amount to subtract; it stops at zero, so the window counts too much rather than
+-- too little. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.add_to_steps(p_key_id text, p_settled_ms bigint, p_nanos bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.budget_steps AS u (key_id, window_s, at_ms, cost_nanos)
@@ -48,8 +49,8 @@ BEGIN
   WHERE s.key_id = p_key_id AND s.window_s = x.window_s AND s.at_ms <= x.at_ms;
 END $$;
 
--- Counts as now what sliding windows have in the future, because the clock was ahead and came back. Until it has passed the
--- last of those times, the journal does not prove these windows. The caller holds the lock.
+-- Moves future entries of sliding windows to the current time, after a clock that was ahead was set back. Until the clock
+-- passes the last of those times, the journal cannot prove these windows. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.count_future_now(p_now_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   r record;
@@ -66,8 +67,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Adds the costs of requests that have just ended at p_us to the sliding windows of their keys and their other levels, and drops
--- the oldest steps where one is new. The caller holds the lock.
+-- Adds the costs of requests that ended at p_us to the sliding windows of their keys and other levels, and drops the oldest
+-- steps for each new one. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.book_steps(p_key_ids text[], p_levels text[], p_costs bigint[], p_us bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -5,8 +5,8 @@ import { endedSince } from '../../budgets.ts';
 const STEP_US = CLOCK_STEP_MS * 1_000;
 
 export const CLOCK = `
--- What is dated after the clock is dated now, so that it neither stops decisions nor counts for longer than it may. Holds and
--- rows of the journal keep their times. Does nothing unless the clock has come back.
+-- Moves times after the current clock to now, so that they neither block decisions nor count for too long. Holds and journal
+-- rows keep their times. Has no effect unless the clock was set back.
 CREATE OR REPLACE FUNCTION inf_gw.follow_clock() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_last_us bigint; v_us bigint; v_comes_back boolean := false;

@@ -23,8 +23,8 @@ CREATE INDEX kept_responses_by_time ON inf_gw.kept_responses (at_ms);
 `;
 
 export const KEPT = `
--- Adds a response and its items, whose ids and tokens are p_ids and p_tokens, and drops some of what is too old. p_looks: 1 to
--- look whether the key has too many as well.
+-- Adds a response and its items, with ids p_ids and tokens p_tokens, and drops some expired ones. p_looks: 1 to also enforce
+-- the limit of the key.
 CREATE OR REPLACE FUNCTION inf_gw.keep_response(p_key_id text, p_response_id text, p_ids text[], p_tokens text[],
   p_upstream text, p_model text, p_at_ms bigint, p_looks bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -73,11 +73,11 @@ CREATE TABLE inf_gw.sealed_levels (LIKE inf_gw.level_days INCLUDING ALL, settled
 `;
 
 export const LEVELS = `
--- The levels that a request is booked to besides its key.
+-- The levels that a request is booked to in addition to its key.
 CREATE OR REPLACE FUNCTION inf_gw.levels_in(p_levels text) RETURNS SETOF text LANGUAGE sql IMMUTABLE
   AS $$ SELECT jsonb_array_elements_text(p_levels::jsonb) $$;
 
--- A row of the journal as it is added to the sums, and as it is taken out of them.
+-- A journal row as a summand, to add to the sums or, negated, to subtract.
 CREATE OR REPLACE FUNCTION inf_gw.summand_of(p_row inf_gw.journal) RETURNS inf_gw.summand LANGUAGE sql STABLE AS $$
   SELECT ${summandOf('inf_gw.utc_day(admitted_at_ms * 1000)', 'model')} FROM (SELECT (p_row).*) j
 $$;
@@ -85,8 +85,9 @@ CREATE OR REPLACE FUNCTION inf_gw.taken_out(p inf_gw.summand) RETURNS inf_gw.sum
   SELECT ROW(p.day, p.key_id, p.model, p.levels, p.by_user, p.by_tag, p.by_app, ${SUM_FIGURES.map((figure) => `-p.${figure}`).join(', ')})::inf_gw.summand
 $$;
 
--- Adds requests to the sums of their levels. The end users in p_added have their days of then in their month, or that is
--- dropped. The caller holds the lock. Not in SQL alone: such a function is planned anew for each call, in 0.5 ms.
+-- Adds requests to the sums of their levels. For the end users in p_added, the day was already added to its month or
+-- dropped, so the request is added to the month if that still exists. The caller holds the lock. PL/pgSQL, because a pure
+-- SQL function is planned again for each call, in 0.5 ms.
 CREATE OR REPLACE FUNCTION inf_gw.book_level_sums(p_rows inf_gw.summand[], p_added text[] DEFAULT '{}')
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -106,9 +107,8 @@ BEGIN
   ON CONFLICT (level_id, month) DO UPDATE SET ${ADD_FIGURES};
 END $$;
 
--- Drops what end users were booked that no limit of theirs counts any more, at most p_most rows of each table. The journal
--- keeps their requests. Only what is old beside the last request goes: the auditor expects the rest. Returns whether there
--- may be more.
+-- Drops sums of end users that no limit needs any more, at most p_most rows of each table. The journal keeps the requests.
+-- Age is measured relative to the last request: the auditor expects newer sums to exist. Returns whether more may remain.
 CREATE OR REPLACE FUNCTION inf_gw.drop_idle_users(p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_last_ms bigint := least(inf_gw.now_us() / 1000, (SELECT max(last_at_ms) FROM inf_gw.usage_months));

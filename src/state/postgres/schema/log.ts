@@ -57,8 +57,8 @@ const OWNER = `'id', k.id, 'name', k.name, 'state', k.state, 'allowlist', k.allo
         FROM inf_gw.users u WHERE u.owner_id = k.id AND u.name = '')`;
 
 export const LOG = `
--- Takes the lock of the account, under which the clock is read and every entry is written. Returns the time and the number of
--- the last entry. A restore that commits during the wait replaces the row: the next statement finds the new one.
+-- Locks the account, which serializes clock reads and log writes. Returns the time and the number of the last entry. A
+-- restore that commits during the wait replaces the row; the next statement then finds the new one.
 CREATE OR REPLACE FUNCTION inf_gw.lock_account(OUT last_us bigint, OUT seq bigint) LANGUAGE plpgsql AS $$
 BEGIN
   FOR attempt IN 1 .. ${MOST_RESTORES} LOOP
@@ -68,9 +68,10 @@ BEGIN
   RAISE EXCEPTION 'inf_gw.account has no row: restore the database from a complete backup';
 END $$;
 
--- What is stored of levels, and of those around them: all that is decided by besides what the last minute has. An id with a
--- name asks for that end user of the key or the group, and of all around it. Sums go back to the periods of the oldest
--- request in flight. End users have all sums: their limits are those of others, which change without them.
+-- The stored state of levels and the levels around them: everything that decisions need except the last minute. An id with a
+-- name also requests that end user of the key or group and of all levels around it. Sums go back to the periods of the
+-- oldest request in flight. End users get all sums, because limits set for all end users can change without an edit of the
+-- single user.
 CREATE OR REPLACE FUNCTION inf_gw.facts(p_ids text[], p_us bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_oldest_us bigint := least(p_us, (SELECT min(admitted_us) FROM inf_gw.holds));
@@ -123,7 +124,7 @@ BEGIN
       FROM inf_gw.budgets b WHERE b.key_id = l.id AND NOT l.is_user) b);
 END $$;
 
--- Adds an entry that no gateway asks for. p_before: what was stored of the keys before it. The caller holds the lock.
+-- Adds an entry that does not come from a gateway. p_before: the facts about the keys before it. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.log_change(p_us bigint, p_change jsonb, p_key_ids text[], p_before text DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,7 +136,7 @@ BEGIN
       p_before);
 END $$;
 
--- What is stored of these keys before an edit. No gateway decides until its transaction ends.
+-- The facts about these keys before an edit. Blocks decisions until the transaction ends.
 CREATE OR REPLACE FUNCTION inf_gw.facts_before(p_key_ids text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint;
@@ -144,7 +145,7 @@ BEGIN
   RETURN inf_gw.facts(p_key_ids, v_us);
 END $$;
 
--- An operator has changed these keys, or has added so much to the account.
+-- Logs an operator's change of these keys, or an amount added to the account.
 CREATE OR REPLACE FUNCTION inf_gw.log_edit(p_key_ids text[], p_before text DEFAULT NULL, p_added bigint DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -154,7 +155,8 @@ BEGIN
   PERFORM inf_gw.log_change(v_us, jsonb_build_object('added', p_added::text), p_key_ids, p_before);
 END $$;
 
--- The entries after one, as a JSON array of arrays, and the last of them. However large one is, it is read on its own.
+-- The entries after p_seen as a JSON array of arrays, and the number of the last one. The first entry is returned whatever
+-- its size.
 CREATE OR REPLACE FUNCTION inf_gw.entries_after(p_seen bigint, p_last bigint, OUT o_entries text, OUT o_until bigint)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -170,8 +172,8 @@ BEGIN
   ) l WHERE l.bytes <= ${MOST_READ_BYTES} OR l.seq = p_seen + 1;
 END $$;
 
--- Writes what was decided on an entry: its new holds, and those that have grown. Returns what is held more; the account and the
--- position of the gateway are the caller's, who holds the lock.
+-- Writes the decisions on an entry: new holds, grown holds and listings. Returns the increase of held money; the caller
+-- holds the lock, and updates the account and the position of the gateway.
 CREATE OR REPLACE FUNCTION inf_gw.write_decisions(p_node int, ${HELD}, ${GROWN}, ${LISTINGS}) RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -204,11 +206,11 @@ BEGIN
   RETURN v_held + v_more;
 END $$;
 
--- Adds an entry of a gateway to the log, and returns those that it has not seen. p_commands is NULL where it asks for
--- nothing; p_decides: whether there is something to decide by the clock, p_writes: whether decisions will have to be
--- written. p_recorded: how it has decided on entries of others. k_ids: the keys whose facts are wanted. w_…: what it has
--- decided on its last entry. f_id: requests whose client is gone. b_id: admissions that were never answered. s_…: settlements. If it is far behind, it only gets entries: o_us
--- is NULL.
+-- Adds a gateway's entry to the log, and returns the entries it has not seen. p_commands: NULL without commands. p_decides:
+-- whether the entry needs decisions by the clock; p_writes: whether its decisions must be written. p_recorded: its decisions
+-- on entries of other gateways. k_ids: keys whose facts it requests. w_…: its decisions on its last entry. f_id: requests
+-- with a disconnected client. b_id: admissions without an answer. s_…: settlements. A gateway that is far behind only
+-- receives entries, with a NULL o_us.
 CREATE OR REPLACE FUNCTION inf_gw.append(p_node int, p_epoch bigint, p_latest_us bigint, p_seen bigint, p_seen_us bigint,
   p_commands text, p_decides boolean, p_writes boolean, p_recorded text, k_ids text[], w_seq bigint, w_decided text, w_digest text,
   ${HELD}, ${GROWN}, ${LISTINGS}, f_id text[], b_id text[], ${ENDS},
@@ -293,8 +295,8 @@ BEGIN
   END IF;
 END $$;
 
--- Writes what a gateway that is gone has decided on its last entry, as all others have decided it, too. p_seen and
--- p_recorded are those of whoever calls.
+-- Writes a dead gateway's decisions on its last entry; all other gateways have made the same decisions. p_seen and
+-- p_recorded belong to the caller.
 CREATE OR REPLACE FUNCTION inf_gw.write_for(p_seen bigint, p_recorded text, p_node int, w_seq bigint, w_decided text, w_digest text, ${HELD}, ${GROWN}, ${LISTINGS})
 RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -316,10 +318,10 @@ BEGIN
   RETURN true;
 END $$;
 
--- Drops the oldest entries, and listings that have left the windows. Entries stay for a minute, until all gateways that
--- live have followed, but for those that are very far behind, and until their decisions are written. The last one always
--- stays. Returns whether there may be more. No entry is read twice, whatever the planner believes of a table that it has no
--- statistics of.
+-- Drops the oldest entries, and listings that have left the windows. An entry is kept for a minute, until all live gateways
+-- have applied it, except those that are very far behind, and until its decisions are written. The last entry is always
+-- kept. Returns whether more may remain. The queries read no entry twice, even if the planner has no statistics of the
+-- table.
 CREATE OR REPLACE FUNCTION inf_gw.cut_log() RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint := inf_gw.now_us(); v_below bigint; v_last bigint; v_rows bigint;
@@ -342,13 +344,12 @@ const FACTS_AT_ONCE = 500;
 const AT = (name: string) => `${name}_at_ms * 1000 + ${name}_micros`;
 
 export const REBUILD = `
--- All that gateways have in memory, as of one entry of the log, and what has followed. The tail of the log are the entries
--- from the first on of which is not recorded how it was decided: the account, the holds, what the windows of the last
--- minute have, and the facts of the keys of all that, are those from before it, but for what o_ended and o_tail say: the
--- sums have the charges of what the tail has ended, and terms and balance are those after its edits. o_unwritten: entries
--- before the tail whose decisions are not in the tables, and how they were decided. What is dated after the last entry is
--- from before the clock came back, and counts from then on. The facts are in rows of their own, which have nothing else:
--- there may be 100,000 keys.
+-- The memory of a gateway as of one log entry, plus the tail of the log: all entries from the first one without recorded
+-- decisions. Account, holds, windows of the last minute and facts of their keys are from before the tail, with exceptions
+-- described by o_ended and o_tail: sums include the charges of requests that the tail has ended, and terms and balance
+-- include its edits. o_unwritten: entries before the tail with unwritten decisions, and those decisions. Times after the
+-- last entry date from before the clock was set back, and count from then on. Facts are in separate rows, because 100,000
+-- keys are possible.
 CREATE OR REPLACE FUNCTION inf_gw.rebuild() RETURNS TABLE (o_seq bigint, o_us bigint, o_balance bigint, o_rules int, o_holds text,
   o_recent text, o_listings text, o_unwritten text, o_ended text, o_tail text, o_facts text)
 LANGUAGE sql STABLE AS $$

@@ -25,9 +25,10 @@ CREATE TABLE inf_gw.losses (
 `;
 
 export const LOSSES = `
--- A gateway says that the log has lost its end, where that is lost which it had seen on the disk: p_flushed is the last such
--- entry. Others were promised to nobody, and any crash of the database may take them. p_late_us: when the requests were
--- admitted that are in flight at the gateway and not in the tables. What others have added since is later than what is lost.
+-- Records that the log has lost its end, including an entry that the gateway knew to be durable. p_flushed is the last such
+-- entry; clients depend on durable entries only, and any database crash may lose others. p_late_us: admission times of
+-- requests in flight at the gateway that are missing in the tables. Entries that other gateways have added since are later
+-- than the lost ones.
 CREATE OR REPLACE FUNCTION inf_gw.record_loss(p_node int, p_epoch bigint, p_seen bigint, p_seen_us bigint, p_flushed bigint,
   p_held bigint, p_late_us bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

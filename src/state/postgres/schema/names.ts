@@ -63,8 +63,8 @@ const addTo = (from: string) => `INSERT INTO inf_gw.usage_name_days AS u (${NAME
     ON CONFLICT (kind, day, name, key_id, model) DO UPDATE SET ${ADD_FIGURES}`;
 
 export const NAMES = `
--- Adds requests to the sums of who they were for: at once where their keys have places for these names, as nearly
--- always. The caller holds the lock.
+-- Adds requests to the sums by name. Usually the keys have slots for these names, and the first statement suffices. The
+-- caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.book_names(p_rows inf_gw.summand[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_months text[]; v_kinds text[]; v_key_ids text[]; v_names text[];

@@ -38,8 +38,8 @@ const ENDED_AS_HELD: Readonly<Record<string, string>> = {
 };
 
 export const NODES = `
--- A node takes part, or takes part again, under a new epoch: whoever decides under an older one is shut out. Holds that an
--- earlier process of that name left open are settled as held. A name that another living process has is refused.
+-- A node joins, or joins again, under a new epoch; decisions under an older epoch are rejected. Open holds of an earlier
+-- process with this name are settled as held. A name in use by another live process is refused.
 CREATE OR REPLACE FUNCTION inf_gw.join_node(p_name text, p_instance text, p_version text, p_address text, p_alive_us bigint,
   p_rules int, OUT node_id int, OUT epoch bigint, OUT settled bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -79,8 +79,8 @@ BEGIN
   PERFORM inf_gw.raise_rules();
 END $$;
 
--- Once all gateways that live know newer rules, the log says that these decide from here on. Whoever does not know them is
--- shut out: it was not heard of, and cannot join again.
+-- Once all live gateways support newer rules, the log announces them for all later entries. Gateways that do not support
+-- them are shut out: they were silent, and cannot join again.
 CREATE OR REPLACE FUNCTION inf_gw.raise_rules() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_rules int; v_before int;
@@ -95,7 +95,7 @@ BEGIN
   PERFORM inf_gw.log_change((SELECT greatest(inf_gw.now_us(), last_us) FROM inf_gw.account), jsonb_build_object('rules', v_rules, 'before', v_before), '{}');
 END $$;
 
--- Shuts out the gateway that has written an entry which no gateway asks, once for each. It may join again.
+-- Shuts out the gateway that wrote an invalid entry, once per entry. It may join again.
 CREATE OR REPLACE FUNCTION inf_gw.shut_out(p_seq bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM inf_gw.lock_account();
@@ -103,7 +103,7 @@ BEGIN
     FROM inf_gw.log l WHERE l.seq = p_seq AND n.id = l.node_id AND n.shut_seq < p_seq;
 END $$;
 
--- A sign of life, with what the node admitted and charged in the last minute. Returns the epoch in force, and the requests
+-- A heartbeat, with the node's admissions and charged tokens of the last minute. Returns the current epoch, and the requests
 -- of this node that an operator has stopped.
 CREATE OR REPLACE FUNCTION inf_gw.beat(p_node int, p_epoch bigint, p_requests bigint, p_tokens bigint, p_seen bigint, OUT epoch bigint,
   OUT stops text[]) LANGUAGE plpgsql AS $$
@@ -118,7 +118,7 @@ BEGIN
     SELECT array_agg(request_id) INTO stops FROM gone;
 END $$;
 
--- A node stops in an orderly way: its name is free at once. Nobody says so for another.
+-- An orderly stop of a node, which frees its name immediately. Must run on the node's own connection.
 CREATE OR REPLACE FUNCTION inf_gw.leave_node(p_node int, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM inf_gw.lock_account();
@@ -126,8 +126,8 @@ BEGIN
     WHERE id = p_node AND epoch = p_epoch AND pid = pg_backend_pid();
 END $$;
 
--- Shuts out nodes that have been silent for too long, and settles what they had open as held. Rules that only they did not
--- know are in force from then on.
+-- Shuts out nodes that have been silent for too long, and settles their open requests as held. Rules that only those nodes
+-- did not support take effect.
 CREATE OR REPLACE FUNCTION inf_gw.reap(OUT names text[], OUT settled bigint) LANGUAGE plpgsql AS $$
 DECLARE
   v_us bigint; v_now_us bigint; v_dead record;
@@ -150,7 +150,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Settles all holds of a node as held. The caller holds the lock. Returns how many.
+-- Settles all holds of a node as held, and returns their number. The caller holds the lock.
 CREATE OR REPLACE FUNCTION inf_gw.settle_holds_of(p_node int, p_us bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   v_reaped jsonb; r record; v_ended record;
@@ -166,7 +166,7 @@ BEGIN
   RETURN v_ended.ended;
 END $$;
 
--- Takes a request that an operator wants stopped to its node. False if no request in flight has this id.
+-- Queues an operator's stop for the node of a request. Returns false if no request in flight has this id.
 CREATE OR REPLACE FUNCTION inf_gw.stop_request(p_request_id text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO inf_gw.stops (request_id, node_id, at_us)

@@ -8,11 +8,11 @@ import { groupsIn } from './levels.ts';
 import { ADD_FIGURES, SUMS, summandOf } from './sums.ts';
 
 /** The settlement's columns that do not exist in the hold. */
-const SAID = SETTLEMENT.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
+const END_COLUMNS = SETTLEMENT.columns.filter(({ name }) => !['request_id', 'model', 'price'].includes(name));
 
-/** The columns of a journal row, ending with `SAID` in its order. */
+/** The columns of a journal row, ending with `END_COLUMNS` in its order. */
 const ROW_COLUMNS = `id, key_id, requested_model, admitted_at_ms, settled_at_ms, hold_nanos, node_id, levels, request_id, model, price,
-  ${names(SAID)}`;
+  ${names(END_COLUMNS)}`;
 
 /** Maximum assumed clock difference between a failed server and its successor: a day. */
 const MOST_AHEAD_US = 86_400_000_000;
@@ -21,9 +21,9 @@ const MOST_AHEAD_US = 86_400_000_000;
 export const ENDS = arraysOf(SETTLEMENT.columns, 's_');
 
 export const SETTLE = `
--- Ends requests of a gateway: deletes their holds, writes their rows and adds them to the sums. Returns how many ended, since
--- one without a hold ended before, what they are charged and what they no longer hold: the account is the caller's, who
--- holds the lock.
+-- Ends requests of a gateway: deletes their holds, writes their journal rows and adds them to the sums. Returns the number
+-- of ended requests (without a hold, a request has ended before), their charges and their released holds. The caller holds
+-- the lock and updates the account.
 CREATE OR REPLACE FUNCTION inf_gw.end_holds(p_node int, p_us bigint, ${ENDS}, OUT ended bigint, OUT charged bigint,
   OUT released bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -34,7 +34,7 @@ BEGIN
   WITH s AS (
     SELECT * FROM unnest(${names(SETTLEMENT.columns, 's_')}) AS s (${names(SETTLEMENT.columns)})
   ), d AS (
-    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(SAID, 's.')},
+    SELECT h.*, coalesce(s.model, h.model) AS served, coalesce(s.price, h.price) AS charged_price, ${names(END_COLUMNS, 's.')},
       CASE WHEN h.admitted_us / 86400000000 = p_us / 86400000000 THEN v_day ELSE inf_gw.utc_day(h.admitted_us) END AS day
     FROM s CROSS JOIN LATERAL (
       SELECT h.ctid AS place, h.* FROM inf_gw.holds h WHERE h.request_id = s.request_id AND h.node_id = p_node LIMIT 1) h
@@ -43,7 +43,7 @@ BEGIN
   ), j AS (
     INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
     SELECT nextval('inf_gw.journal_ids'), key_id, CASE WHEN served <> model THEN model END, admitted_us / 1000, p_us / 1000,
-      hold_nanos, node_id, levels, request_id, served, charged_price, ${names(SAID)}, admitted_us % 1000, p_us % 1000
+      hold_nanos, node_id, levels, request_id, served, charged_price, ${names(END_COLUMNS)}, admitted_us % 1000, p_us % 1000
     FROM d
   ), days AS (
     INSERT INTO inf_gw.usage_days AS u (day, ${DAY_COLUMNS})
@@ -67,9 +67,9 @@ BEGIN
   IF v_rows IS NOT NULL THEN PERFORM inf_gw.book_names(v_rows), inf_gw.book_level_sums(v_rows); END IF;
 END $$;
 
--- Settles a request whose hold is gone. A node was taken for dead and its request charged as held: the row gets what it
--- really came to. The database lost the hold in a failover: the row is written now, if p_writes; what was admitted by a clock
--- that was ahead counts as admitted now. Anything else was settled before. Returns whether something changed.
+-- Settles a request without a hold. If its node was declared dead and the request charged as held, the row gets the actual
+-- figures. If the database lost the hold in a failover, and p_writes is set, a row is written; an admission time from a
+-- clock that was ahead counts as now. Otherwise the request was settled before. Returns whether a row changed.
 CREATE OR REPLACE FUNCTION inf_gw.settle_late(p_node int, p_writes boolean, p_key_id text, p_requested_model text,
   p_admitted_us bigint, p_hold_nanos bigint, p_levels text, ${typed(SETTLEMENT.columns, 'p_')})
 RETURNS boolean LANGUAGE plpgsql AS $$
@@ -120,7 +120,7 @@ BEGIN
   INSERT INTO inf_gw.journal (${ROW_COLUMNS}, admitted_micros, settled_micros)
   VALUES (nextval('inf_gw.journal_ids'), p_key_id, CASE WHEN v_model <> p_requested_model THEN p_requested_model END,
     p_admitted_us / 1000, v_us / 1000, p_hold_nanos, p_node, p_levels, p_request_id, v_model, coalesce(p_price, v_old.price),
-    ${names(SAID, 'p_')}, v_old.admitted_micros, v_us % 1000)
+    ${names(END_COLUMNS, 'p_')}, v_old.admitted_micros, v_us % 1000)
   RETURNING * INTO v_new;
   PERFORM inf_gw.add_to_sums(p_key_id, p_levels, v_model, p_source, p_admitted_us, 1, p_outcome, p_prompt_tokens, p_cached_tokens,
     p_cache_write_tokens, p_completion_tokens, p_cost_nanos);
@@ -139,7 +139,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- Adds one request to the sums of its day and month, or takes it out of them: p_requests is 1 or -1.
+-- Adds a request to the sums of its day and month, or subtracts it: p_requests is 1 or -1.
 CREATE OR REPLACE FUNCTION inf_gw.add_to_sums(p_key_id text, p_levels text, p_model text, p_source text, p_admitted_us bigint, p_requests int,
   p_outcome text, p_prompt bigint, p_cached bigint, p_written bigint, p_completion bigint, p_cost bigint)
 RETURNS void LANGUAGE plpgsql AS $$

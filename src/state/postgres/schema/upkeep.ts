@@ -13,7 +13,7 @@ CREATE TABLE inf_gw.retention (
 `;
 
 export const UPKEEP = `
--- Adds counted refusals to those stored. Those of no key, and what nobody can have counted, are passed over.
+-- Adds refusals to the stored counts. Skips refusals without a key, and implausible ones.
 CREATE OR REPLACE FUNCTION inf_gw.count_refusals(p_month text[], p_key_id text[], p_code text[], p_reason text[], p_requests bigint[],
   p_last_at_ms bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -27,9 +27,9 @@ BEGIN
       SET requests = u.requests + excluded.requests, last_at_ms = greatest(u.last_at_ms, excluded.last_at_ms);
 END $$;
 
--- Makes the partitions of the journal for this month and the two to come. What cannot be made now is left for the next call:
--- rows without a partition of their own go to journal_other. A new partition locks the whole journal, and whoever waits for
--- that lock holds up all decisions: so the wait is short, and a long read such as an audit comes first.
+-- Creates the journal partitions of this month and the next two. Failures are left to the next call: rows without a
+-- partition go to journal_other. A new partition locks the whole journal, and all decisions queue behind the wait for that
+-- lock, so the wait is short and yields to a long read such as an audit.
 CREATE OR REPLACE FUNCTION inf_gw.make_partitions() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_start timestamp; v_name text;
@@ -50,8 +50,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Drops the oldest rows that were admitted and settled before p_before_ms, at most p_most, and seals their sums. Who does
--- not act for the owner drops none that the owner keeps. Returns whether there may be more.
+-- Drops the oldest rows admitted and settled before p_before_ms, at most p_most, and seals their sums. A caller without the
+-- owner's role cannot drop rows within the owner's retention. Returns whether more may remain.
 CREATE OR REPLACE FUNCTION inf_gw.drop_old_rows(p_before_ms bigint, p_most int) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_rows bigint; v_before_ms bigint := p_before_ms; v_kept_ms bigint;
