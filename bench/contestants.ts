@@ -7,7 +7,7 @@ export const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
 export const GATEWAY = 'gateway';
 export const CRASH = 'durability: crash';
 export const THREADS = 'threads: 2';
-export const LOG = 'log: info';
+const LOG = 'log: info';
 /** The gateway of a second checkout. */
 export const OTHER_GATEWAY = 'other gateway';
 /** What targets are compared with: the least that node:http and undici cost, with no checks and no ledger. */

@@ -1,5 +1,5 @@
 /**
- * Writes the figures of a benchmark into docs/benchmarks.md, and leaves the rest of it as it is.
+ * Writes the figures of a benchmark into docs/benchmarks.md and keeps the rest of the page.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ const end = (part: Part) => `<!-- end of ${part} -->`;
 
 const EMPTY = `# Benchmarks
 
-How fast the gateway is, beside bare proxies and beside other gateways.
+The gateway's speed, compared with bare proxies and other gateways.
 
-## Beside bare proxies
+## Bare proxies
 
 ${begin('gateway')}
 \`${COMMANDS.gateway}\` writes this part.

@@ -1,11 +1,12 @@
 /**
- * The benchmark: the gateway beside bare node:http + undici proxies, in turn, in the same run on
- * the same machine. Prints one table and writes it to docs/benchmarks.md. `npm run bench -- --help`
- * lists the options.
+ * The benchmark: the gateway and bare node:http + undici proxies, in turn, in the same run on
+ * the same machine. Prints one table and writes its main rows to docs/benchmarks.md.
+ * `npm run bench -- --help` lists the options.
  */
 import { parseArgs } from 'node:util';
-import { BARS } from './bars.ts';
+import { BARS, rowsOfPage } from './bars.ts';
 import {
+  CRASH,
   GATEWAY,
   OTHER_GATEWAY,
   otherGateway,
@@ -17,16 +18,7 @@ import {
 import { DOCUMENT, writePart } from './document.ts';
 import { describeMachine } from './machine.ts';
 import { endOnSignals, measure } from './measure.ts';
-import {
-  type Circumstances,
-  contestants,
-  headroom,
-  meetsTargets,
-  method,
-  rowsExplained,
-  verdict,
-  warning,
-} from './narrative.ts';
+import { type Circumstances, contestants, headroom, meetsTargets, method, verdict, warning } from './narrative.ts';
 import { type Options, optionsOf, SHARED_HELP, SHARED_OPTIONS } from './options.ts';
 import { FLOOR } from './phases/bench.ts';
 import type { Rows } from './rows.ts';
@@ -60,26 +52,27 @@ function columnsOf({ compare, isQuick }: RunOptions): Column[] {
   ];
 }
 
-function documentOf(rows: Rows, table: string, circumstances: Circumstances): string {
+/** The columns of the page: the gateway and the proxy that sets its targets. */
+function pageColumns({ isQuick }: RunOptions): Column[] {
+  return [
+    ...[YARDSTICK, GATEWAY].map(valueColumn),
+    ratioColumn(GATEWAY, YARDSTICK),
+    ...(isQuick ? [] : [{ ...ratioColumn(CRASH, YARDSTICK), head: `${CRASH} : ${YARDSTICK}` }]),
+    barColumn(BARS),
+  ];
+}
+
+function documentOf(rows: Rows, options: RunOptions, circumstances: Circumstances): string {
   return `${warning(circumstances)}
 ${circumstances.machine.text}
 - to repeat it: \`npm ci && npm run bench\`, on an otherwise idle machine
-
-${verdict(rows)}
-
-${table}
-
-${headroom(rows)}
-
-### What is measured
-
 ${contestants()}
 
-### How
+${tableOf(rowsOfPage(rows.all), pageColumns(options))}
+
+${verdict(rows)} ${headroom(rows)}
 
 ${method(circumstances)}
-
-${rowsExplained()}
 `;
 }
 
@@ -91,7 +84,7 @@ async function main(options: RunOptions): Promise<void> {
   if (!meetsTargets(rows)) process.exitCode = 1;
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${verdict(rows)}\n${headroom(rows)}`);
   if (options.only !== '' || options.compare !== undefined) return;
-  writePart('gateway', documentOf(rows, table, circumstances));
+  writePart('gateway', documentOf(rows, options, circumstances));
   console.log(`\nwrote ${DOCUMENT}`);
 }
 

@@ -21,8 +21,6 @@ export interface Figure extends Shape {
 
 export interface Workload {
   readonly name: string;
-  /** A description for readers of the table. */
-  readonly about: string;
   readonly arrivals: Arrivals;
   /** Undefined for plain completions. */
   readonly stream: { readonly events: number; readonly paceMs: number } | undefined;
@@ -105,6 +103,7 @@ function latency(label: string, read: (result: LoadResult) => number): Figure {
   return { label, digits: 3, shows: 'latency', read: ({ result }) => read(result) };
 }
 
+/** Each connection sends its next request as soon as the last one is answered. */
 function closed(connections: number, scale: number): Workload {
   const isLargest = connections === MOST_CONNECTIONS;
   const additional = [
@@ -116,7 +115,6 @@ function closed(connections: number, scale: number): Workload {
   ];
   return {
     name: closedName(connections),
-    about: 'each connection sends its next request as soon as the last one is answered',
     arrivals: { kind: 'closed', connections },
     stream: undefined,
     length: { milliseconds: 800 * scale },
@@ -125,10 +123,10 @@ function closed(connections: number, scale: number): Workload {
   };
 }
 
+/** Requests are due at a fixed rate; time counts from the due time, however long earlier ones take. */
 function atRate(scale: number): Workload {
   return {
     name: AT_RATE,
-    about: `a request is due every ${1000 / REQUESTS_PER_SECOND} ms, however long the earlier ones take; time counts from when a request was due`,
     arrivals: { kind: 'open', perSecond: REQUESTS_PER_SECOND },
     stream: undefined,
     length: { milliseconds: 3_000 * scale },
@@ -142,10 +140,10 @@ function atRate(scale: number): Workload {
   };
 }
 
+/** Streams are due at a fixed rate; time counts from the due time to the first byte of the body. */
 function streamsAtRate(scale: number): Workload {
   return {
     name: STREAMS_AT_RATE,
-    about: `a stream is due every ${1000 / STREAMS_PER_SECOND} ms, each of ${PACED.events} events ${PACED.paceMs} ms apart; time counts from when a stream was due to the first byte of its body`,
     arrivals: { kind: 'open', perSecond: STREAMS_PER_SECOND },
     stream: PACED,
     length: { milliseconds: 2_000 * scale },
@@ -158,10 +156,10 @@ function streamsAtRate(scale: number): Workload {
   };
 }
 
+/** Each connection reads one stream after another, as fast as it can. */
 function floods(scale: number): Workload {
   return {
     name: FLOODS,
-    about: `${FLOODS_AT_ONCE} connections, each with one stream of ${FLOOD.events} events after another, as fast as the client reads them`,
     arrivals: { kind: 'closed', connections: FLOODS_AT_ONCE },
     stream: FLOOD,
     length: { milliseconds: 800 * scale },

@@ -1,14 +1,14 @@
 /**
- * The gateway beside other gateways, under the same load. `npm run bench:peers -- --help` lists the
+ * The gateway and other gateways, under the same load. `npm run bench:peers -- --help` lists the
  * options.
  */
 import { parseArgs } from 'node:util';
-import type { Bar } from '../bars.ts';
+import { type Bar, rowsOfPage } from '../bars.ts';
 import { GATEWAY, usualServers } from '../contestants.ts';
 import { DOCUMENT, writePart } from '../document.ts';
 import { describeMachine } from '../machine.ts';
 import { endOnSignals, measure } from '../measure.ts';
-import { headroom, method, warning } from '../narrative.ts';
+import { headroom, warning } from '../narrative.ts';
 import { type Options, optionsOf, SHARED_HELP, SHARED_OPTIONS } from '../options.ts';
 import { FLOOR } from '../phases/bench.ts';
 import { rowName } from '../rows.ts';
@@ -59,7 +59,7 @@ function peersOf(command: CommandPeer | undefined): Peer[] {
       : [
           {
             name: NGINX,
-            about: `${nginxIs}, one worker that passes everything on and does nothing else`,
+            about: `${nginxIs}, one worker, as a plain proxy`,
             create: nginx,
           },
         ]),
@@ -75,9 +75,9 @@ function peersOf(command: CommandPeer | undefined): Peer[] {
   ];
 }
 
-function columnsOf(peers: readonly Peer[]): Column[] {
+function columnsOf(servers: readonly string[], peers: readonly Peer[]): Column[] {
   return [
-    ...[FLOOR, BARE_PROXY, BAREST_PROXY, GATEWAY].map(valueColumn),
+    ...servers.map(valueColumn),
     ...peers.flatMap(({ name }) => [
       valueColumn(name),
       { ...ratioColumn(GATEWAY, name), head: `${GATEWAY} : ${name}` },
@@ -95,23 +95,21 @@ async function main(options: Options, command: CommandPeer | undefined): Promise
     ...(await Promise.all(peers.map((peer) => peer.create(upstreamPort)))),
   ]);
   const circumstances = { machine, lengths: options.lengths, isFull: options.isFull, areNative };
-  const table = tableOf(rows.all, columnsOf(peers));
+  const table = tableOf(rows.all, columnsOf([FLOOR, BARE_PROXY, BAREST_PROXY, GATEWAY], peers));
   console.log(`${circumstances.machine.text}\n\n${table}\n\n${headroom(rows)}`);
   if (options.only !== '') return;
   writePart(
     'peers',
-    `## Beside other gateways
+    `## Other gateways
 
 ${warning(circumstances)}
 ${circumstances.machine.text}
 - to repeat it: \`npm ci && npm run bench:peers\`, on an otherwise idle machine
 ${peers.map(({ name, about }) => `- **${name}**: ${about}`).join('\n')}
 
-${table}
+${tableOf(rowsOfPage(rows.all), columnsOf([GATEWAY], peers))}
 
-"fails": more than the server could do, or unexpected responses. ${headroom(rows)}
-
-${method(circumstances)}
+${headroom(rows)}
 `,
   );
   console.log(`\nwrote ${DOCUMENT}`);

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BARS, shownBar } from '../../bench/bars.ts';
+import { BARS, rowsOfPage, shownBar } from '../../bench/bars.ts';
 import { GATEWAY, YARDSTICK } from '../../bench/contestants.ts';
 import { cellAt, withPart } from '../../bench/document.ts';
 import { meetsTargets } from '../../bench/narrative.ts';
@@ -70,6 +70,13 @@ describe('a target', () => {
 });
 
 describe('docs/benchmarks.md', () => {
+  test('has the rows of all targets, without the others', () => {
+    const rows = [...new Set(BARS.map(({ row }) => row))].map((name) => new Row(name, SHAPE));
+    assert.deepEqual(rowsOfPage([...rows, new Row('16 connections: requests/s', SHAPE)]), rows);
+    const text = projectFile('docs/benchmarks.md');
+    for (const { name } of rows) assert.ok(cellAt(text, name, GATEWAY), name);
+  });
+
   test('has a part for each benchmark, and a new run replaces only its own', () => {
     const text = projectFile('docs/benchmarks.md');
     const once = withPart(withPart(text, 'gateway', 'A'), 'peers', 'B');
