@@ -77,11 +77,11 @@ function hasSound(attachment: Attachment): boolean {
 }
 
 const UNHEARD =
-  'this model has no price for audio, which films hold as well; leave it out, or have `audio_input` set for this model';
+  'this model has no price for audio, which videos also contain; leave it out, or have the operator set `audio_input` for this model';
 const UNSEEN =
-  'it names state or content that this gateway cannot see, and so cannot price; send the data itself in its place, or have `remote_files: context` set for this model';
+  'it names state or content that this gateway cannot see, so it cannot be priced; send the data itself instead, or have the operator set `remote_files: context` for this model';
 const UNBOUNDED =
-  'this gateway cannot tell how many tokens it has; send text or images in its place, or have `context_window` set for this model';
+  'this gateway cannot tell how many tokens it has; send text or images instead, or have the operator set `context_window` for this model';
 
 /** An input object, split into attachments, texts and other members. */
 export interface Reading {

@@ -68,7 +68,7 @@ export function refused(name: string, why: string): Check {
 }
 
 /** The refusal of a field that changes the price. */
-export const PRICED = 'changes the price, and this gateway has none for it; leave it out';
+export const PRICED = 'changes the price, and this gateway has no price for it; leave it out';
 
 /** Refuses the maxima of other dialects: a host might read one that the gateway has not checked. */
 export function foreignMaxima(own: string): readonly (readonly [field: string, check: Check])[] {

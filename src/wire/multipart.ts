@@ -35,7 +35,7 @@ export function readForm(bytes: Buffer, contentType: string | undefined): BodyRe
     const next = headerEnd < 0 ? -1 : bytes.indexOf(delimiter, headerEnd + 2);
     const end = next - LINE_END_BYTES;
     if (headerEnd < 0 || end < headerEnd + 4 || headerEnd - at > MAX_HEADER_BYTES || !endsLine(bytes, next)) {
-      return problem(`${EXPECTED} whose parts have a head, a content without the boundary, and an end.`);
+      return problem(`${EXPECTED} whose parts each have headers, content without the boundary, and an end.`);
     }
     const part = readHead(bytes.subarray(at + 2, headerEnd));
     if (typeof part === 'string') return problem(`The form has a part that not every host reads alike: ${part}.`);

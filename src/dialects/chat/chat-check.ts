@@ -112,7 +112,7 @@ function findVariant({ members, fields }: JsonBody): string | undefined {
 /** Refuses long cache writes, since usage in this format does not report their tokens separately. */
 function longWriteProblem(fields: Fields): string | undefined {
   if (longestLifetimeOfOpenAi(fields) === '5m') return undefined;
-  return 'prompt_cache_breakpoint.ttl: expected 30m: what is kept longer costs more, and usage would not say how much it is';
+  return 'prompt_cache_breakpoint.ttl: expected 30m: longer cache lifetimes cost more, and usage does not report their tokens';
 }
 
 /** Estimates a prediction: a text or an array of parts. */

@@ -32,7 +32,7 @@ export function placedBody(body: JsonBody, address: Address | undefined): BodyRe
   if (stream !== undefined)
     return { ok: false, problem: 'stream: the path says it, as :streamGenerateContent; leave it out' };
   if (model !== undefined && (typeof model !== 'string' || withoutPrefix(model) !== address.model)) {
-    return { ok: false, problem: 'model: expected the model of the path, or none' };
+    return { ok: false, problem: 'model: expected the model in the path; correct it, or leave it out' };
   }
   const said = [`"model":${JSON.stringify(address.model)}`, ...(address.stream ? ['"stream":true'] : [])];
   return { ok: true, body: bodyOf(`{${[...said, ...membersBeside(spelledBody)].join(',')}}`) };

@@ -129,7 +129,7 @@ function checkContents(value: unknown): string | undefined {
 /** Refuses every value but false, since some hosts convert strings to booleans. */
 function checkStore(value: unknown): string | undefined {
   if (value === undefined || value === false) return undefined;
-  return 'store: the provider would keep it for all keys of this gateway; leave it out, or say false';
+  return 'store: the provider would keep it for all keys of this gateway; leave it out, or set it to false';
 }
 
 function checkInstruction(value: unknown): string | undefined {

@@ -108,7 +108,7 @@ function modelProblem(request: Fields, asked: unknown): string | undefined {
   if (variant !== undefined) return variant;
   const { model } = request;
   if (model === undefined || (typeof model === 'string' && withoutPrefix(model) === asked)) return undefined;
-  return 'model: expected the model of the path, or none';
+  return 'model: expected the model in the path; correct it, or leave it out';
 }
 
 function requestProblem(request: Fields): string | undefined {
