@@ -34,7 +34,7 @@ export function becomeOwner(path: string, user: UserOfProcess = process): void {
   try {
     becomeUser(owner, user);
   } catch (error) {
-    throw refused(path, owner, `this process may not do that itself (${(error as NodeJS.ErrnoException).code})`);
+    throw refused(path, owner, `this process may not switch to that user (${(error as NodeJS.ErrnoException).code})`);
   }
   const barrier = folderOutOfReach(path);
   if (barrier === undefined) return;
@@ -58,7 +58,7 @@ function foreignOwner(path: string, { getuid }: UserOfProcess = process): number
 /** For commands that must not continue as another user. Throws a UserError where `becomeOwner` would switch users. */
 export function refuseForeign(path: string, user?: UserOfProcess): void {
   const owner = foreignOwner(path, user);
-  if (owner !== undefined) throw refused(path, owner, 'a command that is started would be, too');
+  if (owner !== undefined) throw refused(path, owner, 'the command it starts would run as that user, too');
 }
 
 function refused(path: string, owner: number, why: string): UserError {

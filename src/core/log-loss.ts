@@ -42,6 +42,6 @@ export function lossText(loss: LogLoss): string {
   return (
     `the database has lost ${entries} of the log, from between ${from} and ${to}, as ${node} found at ${found}: ` +
     `it charges ${counted(heldRequests, 'request')} as held that had ended, and ${lateRequests} in flight as they end; ` +
-    'what was admitted and ended in between is not charged'
+    'requests that were admitted and ended in between are not charged'
   );
 }

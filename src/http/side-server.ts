@@ -150,8 +150,7 @@ export class SideServer {
   }
 }
 
-const UNKNOWN_HOST =
-  'This address is not known by that name: ask for it by its IP address, or list the name in `metrics.hosts` of the config.';
+const UNKNOWN_HOST = 'Unknown host name: use the IP address, or add the name to `metrics.hosts` in the config.';
 
 /** Returns the host without its port, in lower case. */
 function hostOf({ headers: { host = '' } }: HttpRequest): string {
