@@ -23,8 +23,8 @@ const FRESH_MS = 600_000;
 /** The share of an hour or day that must have elapsed before its rate counts. */
 const LEAST_ELAPSED = 0.1;
 /**
- * The share of the highest cost from which a cost counts as high. Lower bounds would react to the usual daily and
- * weekly cycles.
+ * The share of the highest cost from which a cost counts as high. A higher bound would take the usual daily and
+ * weekly dips for the end of a high cost.
  */
 const MUCH = 0.25;
 const LITTLE = 0.05;

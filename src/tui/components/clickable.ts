@@ -12,7 +12,7 @@ import {
 } from 'react';
 import type { Click, MouseAction } from '../pointer.ts';
 
-/** The boxes on the screen that can be clicked. */
+/** The clickable boxes on the screen. */
 export type Clicks = Map<DOMElement, Click>;
 
 /** The registry of clickable boxes. Undefined beneath a dialog and in pictures: clicks have no effect there. */

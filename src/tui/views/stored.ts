@@ -62,7 +62,7 @@ export function StoredOverview({ model, height }: ViewProps): ReactNode {
   );
 }
 
-/** Returns the room for charts of a long range; undefined without data in the journal. */
+/** Returns the room for charts of a long range; undefined if they are not shown. */
 function pastRoom(model: Model, height: number): Room | undefined {
   if (model.minutes.length === 0 || !isLongRange(model) || height < TALL_LINES) return undefined;
   return { across: 2, down: 1, height: Math.max(3, Math.floor(height / 4) - 1), hasTimeAxis: true };
