@@ -58,14 +58,14 @@ export const METRICS = {
     name: 'inf_gw_cache_saved_usd_total',
     type: 'counter',
     labels: ['model'],
-    help: 'What the answers from the cache had cost when their hosts gave them, in USD.',
+    help: 'Original cost of the answers from the cache, in USD.',
   },
   refusals: {
     name: 'inf_gw_refusals_total',
     type: 'counter',
     labels: ['code', 'reason', 'level'],
     help: 'Requests that were refused, and took nothing.',
-    note: '`code` is the error code. `reason` says which limit of `rate_limited` was reached: `requests_per_minute`, `tokens_per_minute`, `concurrency`, `larger_than_token_limit`, `money_spoken_for` and so on. Elsewhere it is the code. `level` is `group`, `user` or `key` where the limit or the state is that of a group, of an end user or of the key around a child; empty for the key itself and for the account. End users have no label.',
+    note: '`code` is the error code. `reason` is the limit behind `rate_limited`: `requests_per_minute`, `tokens_per_minute`, `concurrency`, `larger_than_token_limit`, `money_spoken_for` and so on. Elsewhere it is the code. `level` is `group`, `user` or `key` where the limit or the state is that of a group, of an end user or of the key around a child; empty for the key itself and for the account. End users have no label.',
   },
   overload: {
     name: 'inf_gw_overload_refusals_total',
