@@ -96,7 +96,12 @@ export async function runDemo(): Promise<Recording> {
 async function record(gateway: ChildProcess, path: string, directory: string): Promise<Recording> {
   const config = loadConfig({ path, environment: {}, directory });
   const snapshotOf = () =>
-    readSnapshot(socketPathOf(config), { maxLive: 0, maxEnded: 0, firstByteSteps: MOST_FIRST_BYTE_STEPS });
+    readSnapshot(socketPathOf(config), {
+      maxLive: 0,
+      maxEnded: 0,
+      firstByteSteps: MOST_FIRST_BYTE_STEPS,
+      minutesSinceS: 0,
+    });
   const { address } = await started(gateway, snapshotOf);
   run(path, 'credit', 'add', '10');
   const keys = new Map(
