@@ -104,7 +104,12 @@ export function fill(path: string): void {
       database,
       past.map((request) => (request.keyId === used.id ? { ...request, levels } : request)),
     );
-    immediately(database, () => new Journal(database).hold({ ...openHold(used.id), levels }));
+    const open = { ...openHold(used.id), levels };
+    const journal = new Journal(database);
+    immediately(database, () => {
+      journal.hold(open);
+      journal.writeHolds(1, () => [open]);
+    });
     while (dropOldRows(database, daysAgo(20)));
     const { id } = makeKey(keys, { rpm: 7, tpm: 8, concurrency: 9, spendLimitNanos: 10n, allowlist: ['a', 'b "é'] });
     keys.setState(makeKey(keys, { allowlist: [], isLeashed: true, parentId: id }).id, 'disabled');
