@@ -28,11 +28,13 @@ function assertSound({ operator: { database } }: Bench): void {
   assertBooksBalance(database);
 }
 
-/** Every report that an operator can get on whole days and months. */
+/** Every report that an operator can get on whole days and months. Hours are read from the journal, without dropped rows. */
 function figuresOf({ operator }: Bench, keys: readonly BenchKey[]): unknown {
   const filters = [{}, ...keys.map(({ id }) => ({ keyId: id }))];
   const reports = filters.flatMap((filter) =>
-    [undefined, ...USAGE_GROUPS].map((by) => operator.usage.report({ ...ALL, ...filter, by })),
+    [undefined, ...USAGE_GROUPS.filter((by) => by !== 'hour')].map((by) =>
+      operator.usage.report({ ...ALL, ...filter, by }),
+    ),
   );
   const months = ['2026-09', '2026-10', '2026-11'].map((month) => [...operator.usage.month(month)]);
   return { reports, months, balance: operator.account.balance() };
